@@ -1,0 +1,1 @@
+"""Conversations that can be saved, stopped and resumed."""

@@ -1,0 +1,421 @@
+"""The fold: entries, one after the other, become the values of a State. It knows history alone.
+
+`apply` either takes an entry in whole or raises and changes nothing, so a loader can leave out what it can't replay.
+Lists that a checkpoint may have remembered are replaced, never changed in place, but for appends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from fireside.history import VERSION, HistoryEntry
+from fireside.messages import (
+    Block,
+    Image,
+    Json,
+    Message,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    blocks_from_json,
+)
+
+UNKNOWN_RESULT = (
+    "(unknown: the run stopped before this result was saved, so the tool may or may not have run. "
+    "Check whether it took effect before relying on it or running it again)"
+)
+CLEARED_RESULT = "(cleared: this result was removed to save space)"
+
+
+@dataclass(slots=True)
+class Partial:
+    """What came of a reply before it was whole. `seen` and `attempt` name the request."""
+
+    seq: int
+    seen: int
+    attempt: int
+    blocks: dict[int, tuple[str, str]] = field(default_factory=dict)
+    cut: bool = False
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        return "".join(words for kind, words in self.blocks.values() if kind == "text")
+
+    @property
+    def thinking(self) -> str:
+        """Its thoughts."""
+        return "".join(words for kind, words in self.blocks.values() if kind == "thinking")
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results of one turn, in the order of the calls. `cleared` are the entries that the model no longer sees."""
+
+    seq: int
+    results: tuple[tuple[ToolCall, HistoryEntry | None], ...]
+    cleared: frozenset[int] = frozenset()
+
+
+Item = HistoryEntry | Results | Partial
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A point that a State can go back to: `message` is its name, `data` what the caller kept with it."""
+
+    seq: int
+    message: str
+    data: Json
+    at: datetime
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What a checkpoint remembers. `items` may have grown since; the first `length` are as they were."""
+
+    items: list[Item]
+    length: int
+    data: dict[str, Json]
+    finished: bool
+    finish_answer: Json
+    last_answer: str | None
+    turn: int
+    calls: tuple[ToolCall, ...]
+    results: dict[int, HistoryEntry]
+    waiting: list[HistoryEntry]
+    answered: bool
+
+
+class Fold:
+    """The values of a conversation after the entries applied so far."""
+
+    def __init__(self) -> None:
+        self.origin: dict[str, Json] | None = None
+        self.items: list[Item] = []
+        self.waiting: list[HistoryEntry] = []
+        self.data: dict[str, Json] = {}
+        self.calls: tuple[ToolCall, ...] = ()
+        self.results: dict[int, HistoryEntry] = {}
+        self.asked: set[int] = set()
+        self.approvals: dict[int, bool | str] = {}
+        self.partial: Partial | None = None
+        self.finished = False
+        self.finish_answer: Json = None
+        self.last_answer: str | None = None
+        self.answered = False
+        self.stopped_by: str | None = None
+        self.run_open = False
+        self.outcome = "new"
+        self.agent: dict[str, Json] | None = None
+        self.turn = 0
+        self.usage = Usage()
+        self.last_usage = Usage()
+        self.task: str | None = None
+        self.given_title: str | None = None
+        self.title_by: str | None = None
+        self.created_at: datetime | None = None
+        self.updated_at: datetime | None = None
+        self.checkpoints: dict[int, Checkpoint] = {}
+        self.told_missing: set[int] = set()
+        self.last_seq = -1
+        self._memories: dict[int, _Memory] = {}
+        self._own_from = 0
+
+    # -- what is computed from the above
+
+    @property
+    def pending(self) -> tuple[ToolCall, ...]:
+        """The calls of the last reply that have no result yet."""
+        return tuple(call for call in self.calls if call.n not in self.results)
+
+    @property
+    def unasked(self) -> tuple[ToolCall, ...]:
+        """Pending calls that surely have not run: the person has not answered for all of the turn's calls."""
+        open_questions = self.asked - self.approvals.keys() - self.results.keys()
+        return tuple(call for call in self.pending if call.n in self.asked) if open_questions else ()
+
+    def call_of(self, reference: Mapping[str, Json]) -> ToolCall:
+        """The whole call of a reference in an entry."""
+        n = reference["n"]
+        if 0 <= n < len(self.calls) and self.calls[n].id == reference["id"]:
+            return self.calls[n]
+        return ToolCall(reference["id"], reference["name"], {}, n)
+
+    def messages(self) -> Iterator[tuple[Message, HistoryEntry | None]]:
+        """The context; with each message the reply that it is, if it is one."""
+        for item in self.items:
+            message = message_of(item)
+            if message is not None:
+                yield message, item if isinstance(item, HistoryEntry) and item.kind == "reply" else None
+
+    # -- one step
+
+    def apply(self, entry: HistoryEntry) -> None:
+        """Takes one entry in. Raises, with nothing changed, what a malformed entry gives; `LookupError` for a kind
+        that this version does not know."""
+        step = _STEPS.get(entry.kind)
+        if step is None:
+            raise LookupError(f"an entry of the unknown kind {entry.kind!r}")
+        if entry.origin is not None:
+            self._take_origin(entry.origin)
+        step(self, entry)
+        if self.created_at is None:
+            self.created_at = self.updated_at = entry.at
+        self.last_seq = entry.seq
+
+    def _take_origin(self, origin: dict[str, Json]) -> None:
+        if origin["v"] > VERSION:
+            raise ValueError(f"saved in format {origin['v']}, newer than this version of fireside can read ({VERSION})")
+        self.origin = origin
+        if fork := origin.get("fork"):
+            self._own_from = fork["seq"] + 1
+            self.created_at = datetime.fromisoformat(fork["at"])
+            self.updated_at = self.created_at
+
+    def _moved(self, entry: HistoryEntry) -> None:
+        if not entry.closing and (self.updated_at is None or entry.seq >= self._own_from):
+            self.updated_at = entry.at
+
+    def _spend(self, entry: HistoryEntry, usage: Usage) -> None:
+        if entry.seq >= self._own_from:
+            self.usage += usage
+
+    def _user(self, entry: HistoryEntry) -> None:
+        text = entry.text
+        entry.blocks  # noqa: B018  a malformed picture raises here, before anything is changed
+        if self.task is None:
+            self.task = text
+        self._said(entry)
+        self.finished, self.finish_answer = False, None
+        if not self.run_open:
+            self.outcome = "new"
+
+    def _notice(self, entry: HistoryEntry) -> None:
+        if isinstance(entry.content, dict):
+            for first, last in entry.content["missing"]:
+                self.told_missing.update(range(first, last + 1))
+        else:
+            _need(isinstance(entry.content, str))
+        self._said(entry)
+
+    def _said(self, entry: HistoryEntry) -> None:
+        if self.pending:
+            self.waiting.append(entry)
+        else:
+            self._stand()
+            self.items.append(entry)
+        if not entry.closing:
+            self.answered = False
+        self._moved(entry)
+
+    def _stand(self) -> None:
+        """What was cut off stands as said, once a person writes on after it."""
+        partial = self.partial
+        if partial is None or not partial.text.strip():
+            return
+        for item in reversed(self.items):
+            if item is partial:
+                return
+            if item.seq < partial.seq:
+                break
+        self.items.append(partial)
+
+    def _reply(self, entry: HistoryEntry) -> None:
+        content = entry.content
+        blocks = blocks_from_json(content["blocks"])
+        usage, seen = Usage.from_json(content["usage"]), content["seen"]
+        text = entry.text
+        if self.pending:  # damage: the results of the turn before are lost
+            self._close_turn()
+        self.partial = None
+        cut = len(self.items)
+        while cut and self.items[cut - 1].seq > seen:
+            cut -= 1
+        later = [item for item in self.items[cut:] if isinstance(item, HistoryEntry)]
+        if cut < len(self.items):
+            self.items = self.items[:cut]
+        self.items.append(entry)
+        self.calls = tuple(block for block in blocks if isinstance(block, ToolCall))
+        self.results, self.asked, self.approvals = {}, set(), {}
+        if self.calls:
+            self.waiting = [*later, *self.waiting]
+        else:
+            self.items += later
+            self.last_answer = text
+        self.answered = not self.calls and not later
+        self.turn = entry.turn + 1
+        self.last_usage = usage
+        self._spend(entry, usage)
+        self._moved(entry)
+
+    def _partial_reply(self, entry: HistoryEntry) -> None:
+        content = entry.content
+        seen, attempt = content["seen"], content["attempt"]
+        delta = [(int(n), str(kind), str(words)) for n, kind, words in content.get("delta", ())]
+        partial = self.partial
+        if partial is None or (partial.seen, partial.attempt) != (seen, attempt):
+            if partial is not None and partial.seen == seen:
+                self.items = [item for item in self.items if item is not partial]
+            partial = self.partial = Partial(entry.seq, seen, attempt)
+        for n, kind, words in delta:
+            partial.blocks[n] = (kind, partial.blocks.get(n, (kind, ""))[1] + words)
+        if content.get("cut"):
+            partial.cut = True
+        if content.get("void"):
+            self.items = [item for item in self.items if item is not partial]
+            self.partial = None
+
+    def _tool_result(self, entry: HistoryEntry) -> None:
+        call = entry.call
+        _need(call is not None)
+        assert call is not None
+        entry.blocks  # noqa: B018  malformed content raises here
+        if call not in self.calls or call.n in self.results:
+            raise LookupError("a result without its call")
+        self.results = {**self.results, call.n: entry}
+        self._moved(entry)
+        if not self.pending:
+            self._close_turn()
+
+    def _close_turn(self) -> None:
+        """All results are there: they go in, in the order of the calls, and what waited goes in behind them."""
+        results = tuple((call, self.results.get(call.n)) for call in self.calls)
+        known = [entry.seq for _, entry in results if entry is not None]
+        self.items.append(Results(max(known, default=self.last_seq), results))
+        self.items += self.waiting
+        self.calls, self.results, self.waiting = (), {}, []
+        self.asked, self.approvals = set(), {}
+
+    def _approval(self, entry: HistoryEntry) -> None:
+        content = entry.content
+        if "asked" in content:
+            self.asked = self.asked | {int(n) for n in content["asked"]}
+            return
+        _need(entry.call is not None)
+        assert entry.call is not None
+        allowed = bool(content["allowed"])
+        self.approvals = {**self.approvals, entry.call.n: allowed or content.get("reason") or False}
+
+    def _ask(self, entry: HistoryEntry) -> None:
+        self._spend(entry, Usage.from_json(entry.content["usage"]))
+
+    def _human(self, entry: HistoryEntry) -> None:
+        _need(isinstance(entry.content, dict))
+
+    def _compact(self, entry: HistoryEntry) -> None:
+        content = entry.content
+        _need(isinstance(content["summary"], str))
+        kept = set(content["kept"])
+        usage = Usage.from_json(content.get("usage") or {})
+        self.items = [entry, *(item for item in self.items if item.seq in kept)]
+        self.partial = None
+        self.last_usage = Usage()
+        self._spend(entry, usage)
+
+    def _clear(self, entry: HistoryEntry) -> None:
+        cleared = frozenset(entry.content["cleared"])
+        self.items = [
+            Results(item.seq, item.results, item.cleared | cleared) if isinstance(item, Results) else item
+            for item in self.items
+        ]
+
+    def _run_start(self, entry: HistoryEntry) -> None:
+        agent = entry.content["agent"]
+        _need(isinstance(agent, dict))
+        self.agent = agent
+        self.run_open, self.stopped_by = True, None
+
+    def _stop(self, entry: HistoryEntry) -> None:
+        content = entry.content
+        by = content["by"]
+        if not content.get("end"):
+            self.finished, self.finish_answer = True, content.get("answer")
+            if not self.run_open:
+                self.stopped_by = "finish"
+            return
+        self.run_open = False
+        self.stopped_by = by
+        self.outcome = "failed" if content.get("error") else "limit" if by == "limit" else "waiting"
+
+    def _data(self, entry: HistoryEntry) -> None:
+        changed, removed = dict(entry.content["set"]), set(entry.content["removed"])
+        self.data = {**{key: value for key, value in self.data.items() if key not in removed}, **changed}
+
+    def _title(self, entry: HistoryEntry) -> None:
+        title, by = str(entry.content["title"]), entry.content["by"]
+        if by == "person" or self.title_by != "person":
+            self.given_title, self.title_by = title, by
+
+    def _checkpoint(self, entry: HistoryEntry) -> None:
+        self.checkpoints[entry.seq] = Checkpoint(
+            entry.seq, entry.content["message"], entry.content.get("data"), entry.at
+        )
+        self._memories[entry.seq] = _Memory(
+            self.items, len(self.items), self.data, self.finished, self.finish_answer, self.last_answer, self.turn,
+            self.calls, self.results, list(self.waiting), self.answered,
+        )  # fmt: skip
+
+    def _restore(self, entry: HistoryEntry) -> None:
+        memory = self._memories[entry.content["checkpoint"]]
+        self.items = memory.items[: memory.length]
+        self.data = memory.data
+        self.finished, self.finish_answer, self.last_answer = memory.finished, memory.finish_answer, memory.last_answer
+        self.turn, self.calls, self.results = memory.turn, memory.calls, memory.results
+        self.waiting, self.answered = list(memory.waiting), memory.answered
+        self.asked, self.approvals, self.partial = set(), {}, None
+        self.last_usage = Usage()
+
+    def _error(self, entry: HistoryEntry) -> None:
+        _need(isinstance(entry.content, str))
+
+
+KINDS = (
+    "user notice reply partial_reply tool_result approval ask human compact clear run_start stop data title checkpoint "
+    "restore error"
+).split()
+"""The kinds of entry that this version knows."""
+
+_STEPS = {kind: getattr(Fold, f"_{kind}") for kind in KINDS}
+
+
+def _need(held: bool) -> None:
+    if not held:
+        raise ValueError("the entry lacks what its kind needs")
+
+
+def message_of(item: Item) -> Message | None:
+    """What the model sees of one item of the context."""
+    if isinstance(item, Results):
+        return Message("user", tuple(_result(call, entry, item.cleared) for call, entry in item.results))
+    if isinstance(item, Partial):
+        return Message("assistant", (Text(item.text.strip()),))
+    match item.kind:
+        case "user":
+            return Message("user", item.blocks)
+        case "notice":
+            return Message("user", (Text(f"[notice] {item.text}"),))
+        case "compact":
+            return Message("user", (Text(f"[summary of the conversation so far]\n{item.text}"),))
+        case "reply":
+            return Message("assistant", item.blocks)
+    return None
+
+
+def _result(call: ToolCall, entry: HistoryEntry | None, cleared: frozenset[int]) -> Block:
+    if entry is None:
+        return ToolResult(call.id, (Text(UNKNOWN_RESULT),), True)
+    if entry.seq in cleared:
+        return ToolResult(call.id, (Text(CLEARED_RESULT),), entry.is_error)
+    parts = tuple(block for block in entry.blocks if isinstance(block, Text | Image))
+    return ToolResult(call.id, parts, entry.is_error)
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """The first line that says something, cut to `length` characters with an ellipsis."""
+    line: Any = next((line.strip() for line in text.split("\n") if line.strip()), "")
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"

@@ -1,0 +1,238 @@
+"""`Message` and its blocks, `Reply`, `Usage`: what is said, and its JSON form. This room knows no other."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+Json: TypeAlias = Any
+"""A value that JSON can hold."""
+
+Role = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words."""
+
+    text: str
+
+    def to_json(self) -> dict[str, Json]:
+        """`{"type": "text", "text": …}`."""
+        return {"type": "text", "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """What the model thought. It goes back to the provider byte for byte, and only with its `signature`.
+
+    `redacted` is the provider's own sealed form, in place of `text`.
+    """
+
+    text: str = ""
+    signature: str | None = None
+    redacted: str | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """`{"type": "thinking", …}`, with the fields that are there."""
+        out: dict[str, Json] = {"type": "thinking"}
+        if self.redacted is not None:
+            out["redacted"] = self.redacted
+        else:
+            out["text"] = self.text
+        if self.signature is not None:
+            out["signature"] = self.signature
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture: `data` in base64, `media_type` such as `"image/png"`."""
+
+    data: str
+    media_type: str
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Image:
+        """The picture in a file (PNG, JPEG, GIF or WebP). Raises `ValueError` for another kind, `OSError` as usual."""
+        kind = mimetypes.guess_type(str(path))[0]
+        if kind not in ("image/png", "image/jpeg", "image/gif", "image/webp"):
+            raise ValueError(f"{path} is not a PNG, JPEG, GIF or WebP picture")
+        return cls(base64.b64encode(Path(path).read_bytes()).decode("ascii"), kind)
+
+    def to_json(self) -> dict[str, Json]:
+        """`{"type": "image", "media_type": …, "data": …}`."""
+        return {"type": "image", "media_type": self.media_type, "data": self.data}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """The model asks for a tool. `n` is its place among the calls of its reply.
+
+    `unreadable` holds the arguments as they came where they are not a JSON object; `args` is then empty.
+    """
+
+    id: str
+    name: str
+    args: dict[str, Json] = field(default_factory=dict)
+    n: int = 0
+    unreadable: str | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """`{"type": "tool_call", "id": …, "name": …, "args": …}`; `n` follows from the place."""
+        out = {"type": "tool_call", "id": self.id, "name": self.name, "args": self.args}
+        if self.unreadable is not None:
+            out["unreadable"] = self.unreadable
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave, for the call with the id `call_id`."""
+
+    call_id: str
+    content: tuple[Text | Image, ...]
+    is_error: bool = False
+
+    def to_json(self) -> dict[str, Json]:
+        """`{"type": "tool_result", "call": …, "content": […], "is_error": …}`."""
+        return {
+            "type": "tool_result",
+            "call": self.call_id,
+            "content": [block.to_json() for block in self.content],
+            "is_error": self.is_error,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A block of a kind that this version does not know. It is kept, and never sent."""
+
+    data: dict[str, Json]
+
+    def to_json(self) -> dict[str, Json]:
+        """`{"type": "unknown", "data": …}`."""
+        return {"type": "unknown", "data": self.data}
+
+
+Block: TypeAlias = Text | Thinking | Image | ToolCall | ToolResult | Unknown
+
+
+def block_from_json(raw: Mapping[str, Json], n: int = 0) -> Block:
+    """The block that `to_json` wrote; `n` is the place of a tool call among those of its reply."""
+    match raw["type"]:
+        case "text":
+            return Text(raw["text"])
+        case "thinking":
+            return Thinking(raw.get("text", ""), raw.get("signature"), raw.get("redacted"))
+        case "tool_call":
+            return ToolCall(raw["id"], raw["name"], raw["args"], n, raw.get("unreadable"))
+        case "image":
+            return Image(raw["data"], raw["media_type"])
+        case "tool_result":
+            parts = tuple(block_from_json(part) for part in raw["content"])
+            return ToolResult(raw["call"], parts, raw["is_error"])  # type: ignore[arg-type]
+        case "unknown":
+            return Unknown(raw["data"])
+        case _:
+            return Unknown(dict(raw))
+
+
+def blocks_from_json(raw: list[Json]) -> tuple[Block, ...]:
+    """The blocks of one message, with the tool calls numbered in order."""
+    out: list[Block] = []
+    calls = 0
+    for item in raw:
+        out.append(block_from_json(item, calls))
+        calls += item["type"] == "tool_call"
+    return tuple(out)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as the model sees it."""
+
+    role: Role
+    content: tuple[Block, ...]
+
+    @property
+    def text(self) -> str:
+        """Its words alone, without thinking, calls and results."""
+        return "".join(block.text for block in self.content if isinstance(block, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls in it."""
+        return tuple(block for block in self.content if isinstance(block, ToolCall))
+
+    def to_json(self) -> dict[str, Json]:
+        """`{"role": …, "content": […]}`."""
+        return {"role": self.role, "content": [block.to_json() for block in self.content]}
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens, requests and cost. `cost` is in US dollars; `None` where no price is known."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    requests: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_read + other.cache_read,
+            self.cache_write + other.cache_write,
+            self.requests + other.requests,
+            sum(costs) if costs else None,
+        )
+
+    @property
+    def context(self) -> int:
+        """How many tokens of the context window a request with this usage took, its answer included."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    def to_json(self) -> dict[str, Json]:
+        """The fields that differ from their defaults."""
+        out: dict[str, Json] = {name: value for name in _TOKENS if (value := getattr(self, name))}
+        if self.cost is not None:
+            out["cost"] = self.cost
+        return out
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Json]) -> Usage:
+        """The inverse of `to_json`; fields that it does not know are ignored."""
+        return cls(**{name: raw[name] for name in (*_TOKENS, "cost") if name in raw})
+
+
+_TOKENS = ("input", "output", "cache_read", "cache_write", "requests")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole answer of a model: `stop_reason` is the provider's own word, such as `"end_turn"`."""
+
+    content: tuple[Block, ...]
+    stop_reason: str = "end_turn"
+    usage: Usage = field(default_factory=lambda: Usage(requests=1))
+    model: str = ""
+    request_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Its words alone."""
+        return "".join(block.text for block in self.content if isinstance(block, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """Its tool calls."""
+        return tuple(block for block in self.content if isinstance(block, ToolCall))

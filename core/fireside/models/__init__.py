@@ -1,0 +1,1 @@
+"""The models: one protocol, and who speaks it."""

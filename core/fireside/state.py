@@ -1,0 +1,554 @@
+"""`State`: one conversation. Commands append one entry each; every value is read from the fold."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import secrets
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, is_dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from fireside.fold import UNKNOWN_RESULT, Checkpoint, Fold, message_of, shortened
+from fireside.history import VERSION, HistoryEntry
+from fireside.messages import Image, Json, Message, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from fireside.stores.base import Record, Store
+
+Status = Literal["new", "running", "approval", "waiting", "interrupted", "failed", "limit", "finished"]
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
+LABEL_TASK = 200
+"""How many characters of the task and the title a label holds."""
+
+
+def check_id(id: object) -> str:
+    """The id, if it is one. Raises `TypeError` where it is no `str`, `ValueError` where it has other characters."""
+    if not isinstance(id, str):
+        raise TypeError(f"an id is a str, not {type(id).__name__}")
+    if not _ID.fullmatch(id):
+        raise ValueError(
+            f"{id[:140]!r} is not an id: use letters (a-z, A-Z), digits, '_' and '-', from 1 to 128 characters"
+        )
+    return id
+
+
+class History(Sequence[HistoryEntry]):
+    """Every entry in order. It is read-only, and it grows with its State."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: list[HistoryEntry]) -> None:
+        self._entries = entries
+
+    @overload
+    def __getitem__(self, index: int) -> HistoryEntry: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[HistoryEntry]: ...
+    def __getitem__(self, index: int | slice) -> HistoryEntry | list[HistoryEntry]:
+        return self._entries[index]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"History({len(self._entries)} entries)"
+
+
+class State:
+    """One conversation: its history, and all that follows from it.
+
+    `task` is the first user message; without it the State starts empty. `id` names the conversation: letters, digits,
+    `_` and `-`, 1 to 128 of them; random when left out. `data` is the caller's own dict of JSON values, which the model
+    never sees.
+
+    Raises `ValueError` for an id with other characters or an empty task, `TypeError` for values of another type.
+
+    >>> state = State("What is 2 + 2?", id="sums")
+    >>> state.task, state.title, state.status
+    ('What is 2 + 2?', 'What is 2 + 2?', 'new')
+    >>> [entry.kind for entry in state.history]
+    ['user']
+    """
+
+    def __init__(self, task: str | None = None, *, id: str | None = None, data: dict[str, Json] | None = None) -> None:
+        self._setup(secrets.token_hex(16) if id is None else check_id(id))
+        if data is not None:
+            if not isinstance(data, dict):
+                raise TypeError(f"data is a dict, not {type(data).__name__}")
+            self.data.update(data)
+        if task is not None:
+            self.add_user_message(task)
+
+    def _setup(self, id: str) -> None:
+        self._id = id
+        self._entries: list[HistoryEntry] = []
+        self._fold = Fold()
+        self._next_seq = 0
+        self._made_at = datetime.now(UTC)
+        self._fork: dict[str, Json] | None = None
+        self._guard = threading.RLock()
+        self.data: dict[str, Json] = {}
+        self._data_saved: dict[str, str] = {}
+        self._live_answer: tuple[Json, Any] = (None, None)
+        # The stores' part: where the State is kept, and how many of its entries are there.
+        self._store: Store | None = None
+        self._saved = 0
+        self._running = False  # a run of this process holds the lock, for this very object
+        self._warned = False
+
+    def __repr__(self) -> str:
+        return f"State({self.title!r}, id={self._id!r}, entries={len(self._entries)})"
+
+    # -- what it is
+
+    @property
+    def id(self) -> str:
+        """The name of the conversation."""
+        return self._id
+
+    @property
+    def task(self) -> str | None:
+        """The first user message."""
+        return self._fold.task
+
+    @property
+    def title(self) -> str:
+        """What a list shows: the first line of the task, shortened, until it is renamed."""
+        return self._fold.given_title or shortened(self._fold.task or "")
+
+    @property
+    def history(self) -> History:
+        """Every entry in order, read-only."""
+        return History(self._entries)
+
+    @property
+    def context(self) -> list[Message]:
+        """What the model sees at the next `think`."""
+        return [message for message, _ in self._fold.messages()]
+
+    @property
+    def pending_calls(self) -> tuple[ToolCall, ...]:
+        """Tool calls without a result yet."""
+        return self._fold.pending
+
+    @property
+    def answer(self) -> Any:
+        """What `finish` was given, else the text of the last reply without tool calls, else `None`."""
+        fold = self._fold
+        if not fold.finished:
+            return fold.last_answer
+        saved, live = self._live_answer
+        return live if saved is not None and saved is fold.finish_answer else fold.finish_answer
+
+    @property
+    def stopped_by(self) -> str | None:
+        """Why the last run stopped: `"finish"`, `"limit"` or the name of the `until` function."""
+        return self._fold.stopped_by
+
+    @property
+    def turn(self) -> int:
+        """How many thinks succeeded."""
+        return self._fold.turn
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens, requests and cost of all requests, summed."""
+        return self._fold.usage
+
+    @property
+    def created_at(self) -> datetime:
+        """When its first entry was made (UTC)."""
+        return self._fold.created_at or self._made_at
+
+    @property
+    def updated_at(self) -> datetime:
+        """When the last user message, notice, reply or result came (UTC)."""
+        return self._fold.updated_at or self._made_at
+
+    @property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """The checkpoints, oldest first."""
+        return tuple(self._fold.checkpoints.values())
+
+    @property
+    def forked_from(self) -> tuple[str, int] | None:
+        """The id of the State that this one is a fork of, and the `seq` of the last entry that it took over."""
+        origin = self._fold.origin or {}
+        fork = self._fork or origin.get("fork")
+        return (fork["id"], fork["seq"]) if fork else None
+
+    @property
+    def status(self) -> Status:
+        """Where the conversation stands: see the table of `fireside list`. It asks the lock where a run is open."""
+        status = stored_status(self._fold)
+        if status == "running" and not self._running and not (self._store and self._store.holder(self._id)):
+            return "interrupted"
+        return status
+
+    # -- predicates, for `until`
+
+    def is_answered(self) -> bool:
+        """Whether the last reply has no tool calls, and nothing was said after it."""
+        return self._fold.answered
+
+    def wants_tools(self) -> bool:
+        """Whether tool calls wait for their results."""
+        return bool(self._fold.pending)
+
+    def is_finished(self) -> bool:
+        """Whether `finish` was called, and no user message came after it."""
+        return self._fold.finished
+
+    # -- commands
+
+    def add_user_message(self, text: str, *images: Image | str | Path) -> HistoryEntry:
+        """Adds what the person says, with pictures (or paths of them). While calls are pending it waits for them.
+
+        Raises `ValueError` for a message without any words or pictures, `TypeError` where `text` is no `str`.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"a message is a str, not {type(text).__name__}")
+        pictures = [image if isinstance(image, Image) else Image.from_file(image) for image in images]
+        if not text.strip() and not pictures:
+            raise ValueError("the message is empty")
+        content = {"text": text, "images": [image.to_json() for image in pictures]} if pictures else text
+        return self._append("user", content)
+
+    def add_notice(self, text: str) -> HistoryEntry:
+        """Adds what the model should know and no person said; it sees `[notice] …`. Raises as `add_user_message`."""
+        if not isinstance(text, str):
+            raise TypeError(f"a notice is a str, not {type(text).__name__}")
+        if not text.strip():
+            raise ValueError("the notice is empty")
+        return self._append("notice", text)
+
+    def deny(self, call: ToolCall, reason: str) -> HistoryEntry:
+        """Refuses a pending call: the model gets `reason`. Raises `ValueError` where the call is not pending."""
+        return self._result(call, f"(denied: {reason})" if reason else "(denied)", is_error=True)
+
+    def finish(self, answer: Any = None) -> HistoryEntry:
+        """Ends the task with an answer: any JSON value, dataclass or pydantic model. A user message opens it again.
+
+        Raises `TypeError` for what JSON can't hold. A loaded State gives models and dataclasses back as dicts.
+        """
+        saved = json.loads(dumps(answer, "the answer given to finish"))
+        entry = self._append("stop", {"by": "finish", "answer": saved})
+        self._live_answer = (saved, answer)
+        return entry
+
+    def start_from(self, summary: str) -> HistoryEntry:
+        """Replaces the context by a summary. Raises `ValueError` while calls are pending or a run is open."""
+        self._settled("start_from", closed=True)
+        if not summary.strip():
+            raise ValueError("the summary is empty")
+        return self._append("compact", {"summary": summary, "kept": [], "by": "start_from"})
+
+    def clear_tool_results(self, keep_last: int = 5) -> HistoryEntry | None:
+        """Takes all tool results but the last `keep_last` from the context; the history keeps them.
+
+        Raises `ValueError` while calls are pending or a run is open, or for a negative number.
+        """
+        if keep_last < 0:
+            raise ValueError("keep_last is 0 or more")
+        self._settled("clear_tool_results", closed=True)
+        there = [
+            entry.seq
+            for item in self._fold.items
+            for _, entry in getattr(item, "results", ())
+            if entry is not None and entry.seq not in item.cleared  # type: ignore[union-attr]
+        ]
+        cleared = there[: len(there) - keep_last]
+        return self._append("clear", {"cleared": cleared}) if cleared else None
+
+    def rename(self, title: str, by: Literal["person", "auto"] = "person") -> HistoryEntry | None:
+        """Gives it a title; one given `by="auto"` never replaces a person's. Raises `ValueError` for an empty one."""
+        if by not in ("person", "auto"):
+            raise ValueError("by is 'person' or 'auto'")
+        if not title.strip():
+            raise ValueError("the title is empty")
+        if by == "auto" and self._fold.title_by == "person":
+            return None
+        return self._append("title", {"title": title.strip(), "by": by})
+
+    def checkpoint(self, message: str, data: Json = None) -> Checkpoint:
+        """Marks a point to go back to, at any time. `data` is kept with it. Raises `TypeError` for what is no JSON."""
+        kept = json.loads(dumps(data, "the checkpoint's data"))
+        self.record_data()
+        entry = self._append("checkpoint", {"message": message, "data": kept})
+        return self._fold.checkpoints[entry.seq]
+
+    def restore(self, checkpoint: Checkpoint | int) -> HistoryEntry:
+        """Takes `context`, `data`, `answer` and `turn` back to a checkpoint (or its `seq`).
+
+        `history`, `usage` and `title` stay. Calls that were open there are closed as unknown. Raises `ValueError`
+        while calls are pending or a run is open, `LookupError` where there is no such checkpoint.
+        """
+        self._settled("restore", closed=True)
+        seq = checkpoint if isinstance(checkpoint, int) else checkpoint.seq
+        if seq not in self._fold.checkpoints:
+            raise LookupError(f"the State {self._id!r} has no checkpoint {seq}")
+        entry = self._append("restore", {"checkpoint": seq})
+        self._take_data()
+        self._close_calls(UNKNOWN_RESULT)
+        return entry
+
+    def fork(self, id: str | None = None, at: int | None = None) -> State:
+        """A new State that holds the entries up to the one with the `seq` `at` (all of them when left out).
+
+        It remembers where it came from and starts its own `usage`; open calls are closed as unknown. Raises
+        `ValueError` for a wrong id or this State's own, `LookupError` where there is no such entry.
+        """
+        new = secrets.token_hex(16) if id is None else check_id(id)
+        if new == self._id:
+            raise ValueError(f"a fork needs an id of its own, not {new!r}")
+        if at is None:
+            self.record_data()
+        elif not any(entry.seq == at for entry in self._entries):
+            raise LookupError(f"the State {self._id!r} has no entry {at}")
+        with self._guard:
+            taken = [entry for entry in self._entries if at is None or entry.seq <= at]
+        fork = State(id=new)
+        if not taken:
+            fork.data.update(copy.deepcopy(self.data))
+            return fork
+        now = datetime.now(UTC)
+        parent = {"id": self._id, "seq": taken[-1].seq, "at": now.isoformat()}
+        fork._replay(replace(taken[0], origin={"v": VERSION, "id": new, "fork": parent}), *taken[1:])
+        fork._take_data()
+        fork._next_seq = taken[-1].seq + 1
+        fork._close_calls(UNKNOWN_RESULT)
+        if fork._fold.run_open:
+            fork._append("stop", {"end": True, "by": None, "cut": "fork"}, closing=True)
+        return fork
+
+    def to_json(self) -> dict[str, Json]:
+        """The whole conversation as JSON values: `id`, `data` and the `entries` that a store keeps."""
+        return {
+            "id": self._id,
+            "data": copy.deepcopy(self.data),
+            "entries": [entry.to_json() for entry in self._entries],
+        }
+
+    # -- inside: entries
+
+    def _append(self, kind: str, content: Json = None, **rest: Any) -> HistoryEntry:
+        with self._guard:
+            origin = None
+            if not self._entries:
+                origin = {"v": VERSION, "id": self._id}
+            entry = HistoryEntry(
+                self._next_seq, kind, self._fold.turn, datetime.now(UTC), content, origin=origin, **rest
+            )
+            self._fold.apply(entry)
+            self._entries.append(entry)
+            self._next_seq += 1
+            return entry
+
+    def _result(self, call: ToolCall, content: Json, **rest: Any) -> HistoryEntry:
+        if call not in self._fold.pending:
+            raise ValueError(f"the call {call.name!r} ({call.id}) is not pending")
+        return self._append("tool_result", content, call=call, **rest)
+
+    def _settled(self, what: str, *, closed: bool = False) -> None:
+        if calls := self._fold.pending:
+            names = ", ".join(call.name for call in calls)
+            raise ValueError(f"{what} has to wait: these tool calls have no result yet: {names}")
+        if closed and self._fold.run_open:
+            raise ValueError(f"{what} has to wait: a run of this State is open")
+
+    def _close_calls(self, text: str, calls: Iterable[ToolCall] | None = None) -> None:
+        for call in self._fold.pending if calls is None else calls:
+            self._result(call, text, is_error=True, closing=True)
+
+    # -- inside: the caller's data
+
+    def record_data(self) -> None:
+        """Makes an entry of what has changed in `data` since the last one.
+
+        Raises `TypeError` that names the key of a value that JSON can't hold; the other keys are recorded first.
+        """
+        with self._guard:
+            changed: dict[str, Json] = {}
+            wrong: TypeError | None = None
+            for key, value in self.data.items():
+                try:
+                    text = dumps(value, f"state.data[{key!r}]")
+                    if not isinstance(key, str):
+                        raise TypeError(f"the keys of state.data are str, not {type(key).__name__} ({key!r})")
+                except TypeError as error:
+                    wrong = wrong or error
+                    continue
+                if self._data_saved.get(key) != text:
+                    changed[key] = json.loads(text)
+                    self._data_saved[key] = text
+            removed = [key for key in self._data_saved if key not in self.data]
+            for key in removed:
+                del self._data_saved[key]
+            if changed or removed:
+                self._append("data", {"set": changed, "removed": removed})
+            if wrong is not None:
+                raise wrong
+
+    def _take_data(self) -> None:
+        self.data.clear()
+        self.data.update(copy.deepcopy(self._fold.data))
+        self._data_saved = {key: dumps(value, key) for key, value in self.data.items()}
+
+    # -- inside: from and to a store
+
+    def _replay(self, *entries: HistoryEntry) -> None:
+        for entry in entries:
+            self._fold.apply(entry)
+            self._entries.append(entry)
+
+    @classmethod
+    def _from_record(cls, id: str, record: Record, store: Store, *, held: bool) -> State:
+        """The State that a store holds. Unless a run holds it, what that run left open is closed.
+
+        Raises `ValueError` where it was saved in a newer format.
+        """
+        state = cls.__new__(cls)
+        state._setup(id)
+        state._store = store
+        missing = _read(state, record)
+        state._saved = len(state._entries)
+        state._take_data()
+        if not held:
+            state._close_cut_off(missing)
+        return state
+
+    def _close_cut_off(self, missing: list[int]) -> None:
+        """What a run that died left open: calls without a result, and steps that can't be read."""
+        waiting = self._fold.unasked
+        if untold := [seq for seq in missing if seq not in self._fold.told_missing]:
+            self._append("notice", _missing_notice(untold, self._fold), closing=True)
+        self._close_calls(UNKNOWN_RESULT, [call for call in self._fold.pending if call not in waiting])
+
+    def _rebase(self, record: Record, store: Store, own: list[HistoryEntry], *, held: bool) -> None:
+        """Takes what another writer added, and puts one's own new entries behind it."""
+        fresh = State._from_record(self._id, record, store, held=held)
+        with self._guard:
+            for entry in own:
+                fresh._replay(replace(entry, seq=fresh._next_seq, turn=fresh._fold.turn))
+                fresh._next_seq += 1
+            self._entries[:] = fresh._entries
+            self._fold, self._next_seq, self._saved = fresh._fold, fresh._next_seq, fresh._saved
+            self._take_data()
+
+    def _label(self) -> dict[str, Json]:
+        """What a list shows, small whatever the length."""
+        return label_of(self._id, self._fold, self._next_seq)
+
+
+def _read(state: State, record: Record) -> list[int]:
+    """Replays what can be replayed; the places of what can't."""
+    fold, entries = state._fold, state._entries
+    missing: list[int] = []
+    expected = 0
+    from_json, apply, call_of = HistoryEntry.from_json, fold.apply, fold.call_of
+    for raw in record.entries:
+        try:
+            entry = from_json(raw, call_of)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            continue  # its place is then missing
+        if entry.seq < expected:
+            continue
+        missing.extend(range(expected, entry.seq))
+        expected = entry.seq + 1
+        if entry.origin is not None and entry.origin.get("v", 0) > VERSION:
+            raise ValueError(
+                f"the State {state._id!r} was saved in format {entry.origin['v']} by a newer fireside; "
+                f"this one reads up to {VERSION}: update it"
+            )
+        entries.append(entry)
+        try:
+            apply(entry)
+        except Exception:  # whatever a malformed entry sets off: it is skipped and told, and stays on disk
+            missing.append(entry.seq)
+            fold.last_seq = entry.seq
+    missing.extend(range(expected, record.next_seq))
+    state._next_seq = max(expected, record.next_seq)
+    return missing
+
+
+def _missing_notice(untold: list[int], fold: Fold) -> dict[str, Json]:
+    ranges: list[list[int]] = []
+    for seq in untold:
+        if ranges and ranges[-1][1] == seq - 1:
+            ranges[-1][1] = seq
+        else:
+            ranges.append([seq, seq])
+    told = ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in ranges)
+    calls = ", ".join(f"{call.name} ({call.id})" for call in fold.pending)
+    may = (
+        f"These tool calls may or may not have run: {calls}."
+        if calls
+        else "Tool calls in them may or may not have run."
+    )
+    return {
+        "text": f"Steps of this conversation could not be read and are missing (entries {told}). {may} "
+        "Check before relying on what they did.",
+        "missing": ranges,
+    }
+
+
+def stored_status(fold: Fold) -> Status:
+    """The status as far as the entries tell: an open run is `"running"`, whoever holds it."""
+    if fold.unasked:
+        return "approval"
+    if fold.run_open:
+        return "running"
+    if fold.finished:
+        return "finished"
+    return fold.outcome  # type: ignore[return-value]
+
+
+def label_of(id: str, fold: Fold, next_seq: int) -> dict[str, Json]:
+    """The label of a conversation: what a list shows, in a few hundred bytes whatever the length."""
+    label: dict[str, Json] = {"v": VERSION, "id": id, "entries": next_seq, "turn": fold.turn}
+    for key, value in (
+        ("task", (fold.task or "")[:LABEL_TASK]),
+        ("title", (fold.given_title or "")[:LABEL_TASK]),
+        ("status", stored_status(fold)),
+        ("stopped_by", fold.stopped_by),
+        ("usage", fold.usage.to_json()),
+    ):
+        if value:
+            label[key] = value
+    for key, at in (("created_at", fold.created_at), ("updated_at", fold.updated_at)):
+        if at is not None:
+            label[key] = at.isoformat()
+    return label
+
+
+def plain(value: Any) -> Json:
+    """Pydantic models and dataclasses as dicts; everything else as it is."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return value
+
+
+def dumps(value: Json, what: str) -> str:
+    """The JSON of a value. Raises `TypeError` that names `what`."""
+    try:
+        return json.dumps(plain(value), ensure_ascii=True, allow_nan=True, default=_no_json)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"{what} is no JSON value: {error}") from None
+
+
+def _no_json(value: object) -> Json:
+    made = plain(value)
+    if made is value:
+        raise TypeError(f"{type(value).__name__} can't be held by JSON")
+    return made
+
+
+__all__ = ["History", "State", "Status", "check_id", "label_of", "message_of", "stored_status"]

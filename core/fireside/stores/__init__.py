@@ -1,0 +1,1 @@
+"""The stores: one contract, three homes for conversations."""

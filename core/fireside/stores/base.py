@@ -1,0 +1,338 @@
+"""`Store`: the contract of every store, and what is built on it: load, save, the lock, meeting another writer.
+
+A store gives `write` and `read` (or `awrite` and `aread`), and where it can `list`, `delete`, `lock` and `holder`. All else
+is here, once: the coroutines below serve both worlds, since they never wait for anything but the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+
+from fireside.errors import ConflictError, Holder, StateInUseError
+from fireside.fold import Fold, shortened
+from fireside.history import VERSION, HistoryEntry
+from fireside.messages import Json, Usage
+from fireside.state import State, Status, check_id, label_of
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Record:
+    """What a store holds of one State.
+
+    `entries` are history entries as dicts, in order; `snapshot` is the label, or `None` where it is lost. `next_seq` is the
+    place of the next entry: more than the last one's `seq` + 1 where what lies behind can't be read. `damaged` is how many
+    pieces could not be read; they stay in the store.
+    """
+
+    entries: list[dict[str, Json]]
+    snapshot: dict[str, Json] | None = None
+    next_seq: int = -1
+    damaged: int = 0
+
+    def __post_init__(self) -> None:
+        if self.next_seq < 0:
+            last = max((seq for raw in self.entries if isinstance(seq := raw.get("seq"), int)), default=-1)
+            self.next_seq = last + 1
+
+
+@dataclass(frozen=True, slots=True)
+class SavedState:
+    """What a list shows of a conversation, without loading it. Times are UTC."""
+
+    id: str
+    task: str
+    title: str
+    created_at: datetime
+    updated_at: datetime
+    turn: int
+    stopped_by: str | None
+    status: Status
+    usage: Usage = field(repr=False)
+
+    @property
+    def finished(self) -> bool:
+        """Whether its task was finished, and not opened again."""
+        return self.status == "finished"
+
+    @classmethod
+    def from_label(cls, label: dict[str, Json], *, running: bool = False) -> SavedState:
+        """The row of a label; `running` says whether somebody holds the State's lock.
+
+        Raises `KeyError`, `TypeError` or `ValueError` for what is no label.
+        """
+        status = label.get("status", "new")
+        if status == "running" and not running:
+            status = "interrupted"
+        task = label.get("task", "")
+        return cls(
+            label["id"],
+            task,
+            label.get("title") or shortened(task),
+            datetime.fromisoformat(label["created_at"]),
+            datetime.fromisoformat(label["updated_at"]),
+            label["turn"],
+            label.get("stopped_by"),
+            status,
+            Usage.from_json(label.get("usage") or {}),
+        )
+
+
+class Lock(Protocol):
+    """A held lock. `release` gives it back; doing so twice does nothing."""
+
+    def release(self) -> None:
+        """Gives the lock back."""
+
+
+class NoLock:
+    """The lock of a store that has none."""
+
+    def release(self) -> None:
+        """Does nothing."""
+
+
+REBASED = frozenset({"user", "notice", "title", "data", "checkpoint", "run_start"})
+"""Kinds of entries that may go behind what another writer added in the meantime."""
+
+
+class Store:
+    """Where conversations are kept. Subclass it and give `write` and `read`, or their async versions `awrite` and `aread`.
+
+    `list`, `delete`, `lock` and `holder` are optional, sync or async. Without `lock`, two writers on one State are still
+    told from each other by `ConflictError`, as long as `write` keeps its word on entries that differ.
+    """
+
+    # -- what a store gives (each may be an async `a…` method instead)
+
+    def write(
+        self,
+        state_id: str,
+        entries: list[dict[str, Json]],
+        snapshot: dict[str, Json] | None,
+        *,
+        create: bool = False,
+    ) -> None:
+        """Keeps entries, and the label unless it is `None`; when it returns they survive a power cut.
+
+        Entries whose `seq` the store has are skipped, where they are the same; where one differs: `ConflictError`, and
+        nothing is written. `create` is the first write of a State: an id that exists raises `ValueError`, and all or
+        nothing is written. Without `create`, an id that is not there raises `LookupError`.
+        """
+        raise self._lacks("write")
+
+    def read(self, state_id: str) -> Record | None:
+        """What is kept of a State; `None` where there is none."""
+        raise self._lacks("read")
+
+    def list(self) -> list[SavedState]:
+        """Every State, most recently updated first, without loading any. One that is damaged never hides the others."""
+        raise self._lacks("list")
+
+    def delete(self, state_id: str) -> None:
+        """Removes a State; nothing happens where there is none. Raises `StateInUseError` while a run holds it."""
+        raise self._lacks("delete")
+
+    def lock(self, state_id: str) -> Lock:
+        """Takes the State's lock, at once or not at all: `StateInUseError`. It dies with the process that holds it."""
+        return NoLock()
+
+    def holder(self, state_id: str) -> Holder | None:
+        """Who holds the State's lock; `None` where nobody does, or the store has no locks."""
+        return None
+
+    # -- what users call
+
+    def load(self, state_id: str) -> State:
+        """The State with this id. Unless another run holds it, what a dead run left open is closed.
+
+        Raises `LookupError` where there is none, `ValueError` for a wrong id or a newer format.
+        """
+        return finish_now(self._load(state_id, inline=True))
+
+    async def aload(self, state_id: str) -> State:
+        """`load`, for a running event loop."""
+        return await self._load(state_id)
+
+    def save(self, state: State) -> bool:
+        """Saves what the store does not have yet; whether there was anything to write. `asave` is its async twin.
+
+        Raises `ValueError` where the State belongs to another store or its id is taken, `StateInUseError`,
+        `ConflictError`, `LookupError` where it was deleted, and what the store raises.
+        """
+        return finish_now(self._save(state, inline=True))
+
+    async def asave(self, state: State) -> bool:
+        """`save`, for a running event loop."""
+        return await self._save(state)
+
+    async def alist(self) -> list[SavedState]:
+        """`list`, for a running event loop."""
+        return await self._do("list")  # type: ignore[no-any-return]
+
+    async def adelete(self, state_id: str) -> None:
+        """`delete`, for a running event loop."""
+        await self._do("delete", state_id)
+
+    async def aread(self, state_id: str) -> Record | None:
+        """`read`, for a running event loop."""
+        return await self._do("read", state_id)  # type: ignore[no-any-return]
+
+    # -- how it is done
+
+    def _lacks(self, name: str) -> TypeError:
+        if self._own(f"a{name}"):
+            return TypeError(f"{type(self).__name__} is reached asynchronously: use a{name}, arun and asave")
+        return TypeError(f"{type(self).__name__} has no {name}")
+
+    def _own(self, name: str) -> Callable[..., Any] | None:
+        """The method, if the store's own class gives it."""
+        method = getattr(self, name, None)
+        return method if method is not None and getattr(type(self), name) is not getattr(Store, name, None) else None
+
+    async def _do(self, name: str, *args: Any, inline: bool = False, **rest: Any) -> Any:
+        """Calls the store's own method: in place, or where a loop runs its async twin, or it on a worker thread."""
+        own, twin = self._own(name), self._own(f"a{name}")
+        if inline or (own is None and twin is None):
+            return getattr(self, name)(*args, **rest)
+        if twin is not None:
+            return await _to_its_end(twin(*args, **rest))
+        return await _to_its_end(asyncio.to_thread(getattr(self, name), *args, **rest))
+
+    async def _load(self, state_id: str, *, inline: bool = False) -> State:
+        check_id(state_id)
+        record: Record | None = await self._do("read", state_id, inline=inline)
+        if record is None:
+            raise LookupError(f"the store has no State {state_id!r}")
+        held = await self._do("holder", state_id, inline=inline) is not None
+        make = lambda: State._from_record(state_id, record, self, held=held)  # noqa: E731
+        return make() if inline or len(record.entries) < 500 else await asyncio.to_thread(make)
+
+    def _bind(self, state: State) -> None:
+        if state._store is None:
+            state._store = self
+        elif state._store != self:
+            raise ValueError(f"the State {state.id!r} is kept in another store; a State is saved in one store")
+
+    async def _save(self, state: State, *, inline: bool = False) -> bool:
+        self._bind(state)
+        wrong: TypeError | None = None
+        try:
+            state.record_data()
+        except TypeError as error:
+            wrong = error
+        if len(state._entries) > state._saved:
+            lock = NoLock() if state._running else await self._lock_for_save(state, inline=inline)
+            try:
+                await self._write_new(state, inline=inline)
+            finally:
+                lock.release()
+        elif wrong is None:
+            return False
+        if wrong is not None:
+            raise wrong
+        return True
+
+    async def _lock(self, state: State, *, inline: bool = False) -> Lock:
+        self._bind(state)
+        return await self._do("lock", state.id, inline=inline)  # type: ignore[no-any-return]
+
+    async def _lock_for_save(self, state: State, *, inline: bool) -> Lock:
+        """The lock for one write. Another save holds it for a moment only, so it is asked for a few times."""
+        for pause in (0.005, 0.02, 0.05):
+            try:
+                return await self._lock(state, inline=inline)
+            except StateInUseError:
+                time.sleep(pause) if inline else await asyncio.sleep(pause)  # noqa: ASYNC251  inline: there is no loop
+        return await self._lock(state, inline=inline)
+
+    async def _write_new(self, state: State, *, inline: bool) -> None:
+        """Writes what is new, behind what another writer may have added."""
+        for last_try in (False, False, True):
+            first, upto = state._saved, len(state._entries)
+            new = [entry.to_json() for entry in state._entries[first:upto]]
+            try:
+                await self._do("write", state.id, new, state._label(), create=first == 0, inline=inline)
+            except ConflictError:
+                if last_try or not await self._catch_up(state, inline=inline):
+                    raise
+                continue
+            except ValueError as error:
+                if first == 0 and not isinstance(error, UnicodeError):
+                    raise ValueError(
+                        f"the store has a State {state.id!r} already: go on with it by store.load({state.id!r}), "
+                        "or pick another id"
+                    ) from error
+                raise
+            state._saved = upto
+            return
+
+    async def _catch_up(self, state: State, *, inline: bool) -> bool:
+        """Brings a State that is behind its store up to date; whether its own new entries may go behind what is there."""
+        own = [entry for entry in state._entries[state._saved :] if not entry.closing]
+        if state._saved == 0 or any(entry.kind not in REBASED for entry in own):
+            return False
+        record: Record | None = await self._do("read", state.id, inline=inline)
+        if record is None:
+            return False
+        alone = bool(self._own("lock") or self._own("alock"))  # then nobody else runs it: the lock is ours
+        state._rebase(record, self, own, held=not alone)
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            type(self) is type(other) and self._place() is not None and self._place() == other._place()
+        )  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        place = self._place()
+        return id(self) if place is None else hash(place)
+
+    def _place(self) -> object:
+        """What two stores for one place have in common; `None` where that can't be told."""
+        return None
+
+
+async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Waits for a write or read under way even when the task is cancelled meanwhile; the cancellation comes after it."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if not task.cancelled():
+            with contextlib.suppress(BaseException):
+                while not task.done():
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await asyncio.shield(task)
+        raise
+
+
+def finish_now(work: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine that has nothing to wait for."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    work.close()
+    raise RuntimeError("a store that is reached synchronously had to wait")
+
+
+def label_from_entries(state_id: str, entries: Iterable[dict[str, Json]], next_seq: int) -> dict[str, Json]:
+    """Computes a label again from the entries, where it is lost or stale."""
+    fold = Fold()
+    for raw in entries:
+        try:
+            fold.apply(HistoryEntry.from_json(raw, fold.call_of))
+        except Exception:  # noqa: S112  damaged or unknown: a list shows what the rest says
+            continue
+    return label_of(state_id, fold, next_seq)
+
+
+__all__ = ["Lock", "Record", "SavedState", "Store", "label_from_entries"]

@@ -1,0 +1,1 @@
+"""The terminal app, on the public names of the library alone."""
