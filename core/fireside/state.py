@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import copy
 import json
 import re
@@ -100,7 +102,9 @@ class State:
         self._store: Store | None = None
         self._saved = 0
         self._running = False  # a run of this process holds the lock, for this very object
-        self._warned = False
+        self._loaded = False  # came from a store, and was not run since: a run looks whether its Agent is another
+        self._unsaved_steps = 0
+        self._save_turns: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 
     def __repr__(self) -> str:
         return f"State({self.title!r}, id={self._id!r}, entries={len(self._entries)})"
@@ -402,6 +406,29 @@ class State:
 
     # -- inside: from and to a store
 
+    def _save_turn(self) -> asyncio.Lock:
+        """One save at a time, so that an older label never replaces a newer one."""
+        loop = asyncio.get_running_loop()
+        if self._save_turns is None or self._save_turns[0] is not loop:
+            self._save_turns = (loop, asyncio.Lock())
+        return self._save_turns[1]
+
+    def _drop_unsaved(self, upto: int | None = None) -> list[HistoryEntry]:
+        """Takes back the entries that no store has yet (from the place `upto` on); returns them."""
+        with self._guard:
+            first = max(self._saved, self._saved if upto is None else upto)
+            dropped, kept = self._entries[first:], self._entries[:first]
+            if not dropped:
+                return []
+            self._fold = Fold()
+            self._entries.clear()
+            for entry in kept:
+                with contextlib.suppress(Exception):  # was skipped before, too
+                    self._fold.apply(entry)
+                self._entries.append(entry)
+            self._next_seq = dropped[0].seq
+            return dropped
+
     def _replay(self, *entries: HistoryEntry) -> None:
         for entry in entries:
             self._fold.apply(entry)
@@ -416,6 +443,7 @@ class State:
         state = cls.__new__(cls)
         state._setup(id)
         state._store = store
+        state._loaded = True
         missing = _read(state, record)
         state._saved = len(state._entries)
         state._take_data()

@@ -222,6 +222,12 @@ class Store:
             raise ValueError(f"the State {state.id!r} is kept in another store; a State is saved in one store")
 
     async def _save(self, state: State, *, inline: bool = False) -> bool:
+        if inline:
+            return await self._save_now(state, inline=True)
+        async with state._save_turn():
+            return await self._save_now(state, inline=False)
+
+    async def _save_now(self, state: State, *, inline: bool) -> bool:
         self._bind(state)
         wrong: TypeError | None = None
         try:
