@@ -159,6 +159,14 @@ class TestAnswers:
         ):
             assert await stream.get_final_text() == "You said: hi"
 
+    async def test_one_connection_serves_many_requests(self, api, clean_environment):
+        async with anthropic.AsyncAnthropic(base_url=api.url, api_key="k", max_retries=0) as client:
+            for number in range(3):
+                asked = {"role": "user", "content": str(number)}
+                async with client.messages.stream(model=MODEL, max_tokens=9, messages=[asked]) as stream:
+                    assert await stream.get_final_text() == f"You said: {number}"
+            assert [request.said for request in api.messages] == ["0", "1", "2"]
+
 
 class TestThinking:
     @pytest.fixture
@@ -206,6 +214,14 @@ class TestThinking:
         api.expect_refusals()
         with pytest.raises(anthropic.BadRequestError, match="Invalid `signature`"):
             ask(client, *history, system="Be rude.")
+
+    def test_is_left_out_but_signed_when_the_request_or_the_model_omits_it(self, api, client):
+        api.reply(Say(Thinking("Hm."), "Yes."), times=3)
+        omitted = ask(client, thinking={"type": "adaptive", "display": "omitted"})
+        assert omitted.content[0].thinking == ""
+        ask(client, USER, {"role": "assistant", "content": omitted.content}, USER)
+        api.thinking_display = "omitted"
+        assert ask(client).content[0].thinking == ""
 
     def test_can_come_unsigned_as_from_a_cut_stream(self, api, client):
         api.reply(Say(Thinking("Hm", signature=None), "x"))
@@ -432,7 +448,7 @@ class TestFaults:
         assert hold.reached.is_set()
         assert hold.gone.wait(5)
         released: Hold = api.hold("now")
-        released.release()
+        released.release()  # before it is there
         assert ask(client).content[0].text == "now"
 
     def test_a_held_request_does_not_keep_the_server_from_others_or_from_stopping(self, http, clean_environment):

@@ -98,6 +98,8 @@ class ApiServer:
     """The server; a context manager. Its settings may be changed while it runs.
 
     `key`: the only accepted API key (None: any). `default`: the reply when the script is empty.
+    `thinking_display`: what becomes of thinking when the request doesn't say; "omitted" (the newest models' default)
+    sends its signature alone. `models`: what `/v1/models` lists.
     `max_body_bytes` (413) and `max_prompt_tokens` (400 "prompt is too long", at about four characters a token).
     """
 
@@ -105,6 +107,7 @@ class ApiServer:
         self.url = ""
         self.key: str | None = None
         self.default: Reply = echo
+        self.thinking_display = "summarized"
         self.models: list[Json] = list(MODELS)
         self.max_body_bytes = 32 * 1024 * 1024
         self.max_prompt_tokens: int | None = None
@@ -357,7 +360,9 @@ class ApiServer:
         """The finished message, its thinking signed for the place where it will stand."""
         system, turns = body.get("system"), signatures.merge(body["messages"])
         content = say.content(
-            lambda text: signatures.sign(system, turns, text), lambda hidden: signatures.seal(system, turns, hidden)
+            sign=lambda text: signatures.sign(system, turns, text),
+            seal=lambda hidden: signatures.seal(system, turns, hidden),
+            omit_thinking=((body.get("thinking") or {}).get("display") or self.thinking_display) == "omitted",
         )
         usage = {
             "input_tokens": tokens,

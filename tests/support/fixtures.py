@@ -38,7 +38,7 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[s
     env = clean_env(tmp_path)
     kept = ("PYTEST_", "COVERAGE_", "PYTHON", "VIRTUAL_ENV")
     for name in list(os.environ):
-        if name not in env and not name.startswith(kept):
+        if name == "PYTHONDONTWRITEBYTECODE" or (name not in env and not name.startswith(kept)):
             monkeypatch.delenv(name)
     for name, value in env.items():
         monkeypatch.setenv(name, value)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,22 +130,32 @@ class Hold:
     """A request that the server holds: without an answer, or in the middle of one.
 
     `reached` is set when the server holds it, `gone` when the client has hung up meanwhile; `release()` lets the answer
-    go on. All three may be used from any thread.
+    go on, now or as soon as it comes here. All three may be used from any thread.
     """
 
     def __init__(self) -> None:
         self.reached = threading.Event()
         self.gone = threading.Event()
-        self._released: Future[None] = Future()
+        self._lock = threading.Lock()
+        self._released = False
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     def release(self) -> None:
-        if not self._released.done():
-            self._released.set_result(None)
+        with self._lock:
+            self._released = True
+            for loop, event in self._waiting:
+                with contextlib.suppress(RuntimeError):  # the server has stopped meanwhile
+                    loop.call_soon_threadsafe(event.set)
 
     async def wait(self, reader: asyncio.StreamReader, ping: Callable[[], Any] | None, every: float | None) -> bool:
         """Waits, in the server, until it is released (True) or the client has hung up (False)."""
+        waiter = (asyncio.get_running_loop(), asyncio.Event())
+        with self._lock:
+            self._waiting.append(waiter)
+            if self._released:
+                waiter[1].set()
         self.reached.set()
-        released = asyncio.ensure_future(asyncio.shield(asyncio.wrap_future(self._released)))
+        released = asyncio.ensure_future(waiter[1].wait())
         hung_up = asyncio.ensure_future(reader.read(1))
         try:
             while True:
@@ -162,6 +172,8 @@ class Hold:
             self.gone.set()
             return False
         finally:
+            with self._lock:
+                self._waiting.remove(waiter)
             for task in (released, hung_up):
                 task.cancel()
             await asyncio.gather(released, hung_up, return_exceptions=True)
@@ -195,7 +207,7 @@ class Say:
         self.usage = usage or {}
         self.fault = fault
 
-    def content(self, sign: Callable[[str], str], seal: Callable[[str], str]) -> list[Json]:
+    def content(self, sign: Callable[[str], str], seal: Callable[[str], str], omit_thinking: bool) -> list[Json]:
         """The finished content blocks."""
         made: list[Json] = []
         for block in self.blocks:
@@ -203,7 +215,7 @@ class Say:
                 case Text():
                     made.append({"type": "text", "text": "".join(block.text), "citations": None})
                 case Thinking():
-                    text = "".join(block.text)
+                    text = "" if omit_thinking else "".join(block.text)
                     signature = sign(text) if block.signature == "computed" else block.signature or ""
                     made.append({"type": "thinking", "thinking": text, "signature": signature})
                 case Redacted():
