@@ -41,8 +41,10 @@ def test_what_is_shown_and_typed(run):
 def test_the_size_stands_before_the_program_starts_and_can_change(run):
     term = run(
         "import os, signal\n"
-        "signal.signal(signal.SIGWINCH, lambda *_: print('now', *os.get_terminal_size()))\n"
-        "print('at first', *os.get_terminal_size()); input()"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGWINCH})\n"
+        "print('at first', *os.get_terminal_size())\n"
+        "signal.sigwait({signal.SIGWINCH})\n"
+        "print('now', *os.get_terminal_size())"
     )
     term.wait("at first 40 10")
     term.resize(60, 20)
