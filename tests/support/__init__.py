@@ -1,6 +1,5 @@
 """What tests share: a strict Messages API on loopback, a real terminal, and a clean environment."""
 
-from .api_server import ApiServer, Refusal, Request
 from .replies import (
     Disconnect,
     ErrorEvent,
@@ -19,6 +18,7 @@ from .replies import (
     Truncated,
     UnknownBlock,
 )
+from .server import ApiServer, Refusal, Request
 from .term import Term, clean_env, fireside, fireside_command
 
 __all__ = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .api_server import ApiServer
+from .server import ApiServer
 from .term import Term, clean_env, fireside
 
 
