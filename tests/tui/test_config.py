@@ -1,0 +1,167 @@
+"""The settings: what goes before what, what an error says, and that saving one leaves the rest of the file alone."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from fireside_tui import toml_edit
+from fireside_tui.config import Config, ConfigError, load_config, paths, save_setting
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("CONFIG", "DATA", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
+    for key in ("CONFIG", *map(str.upper, Config.model_fields)):
+        monkeypatch.delenv(f"FIRESIDE_{key}", raising=False)
+    return tmp_path
+
+
+def written(home: Path, text: str) -> Path:
+    file = home / "config" / "fireside" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+    return file
+
+
+def test_without_a_file_every_field_has_its_default(home: Path) -> None:
+    config = load_config()
+    assert config.model_dump() == Config().model_dump()
+    assert config.place == str(home / "data" / "fireside" / "conversations")
+    assert config.source == home / "config" / "fireside" / "config.toml"
+    assert not list(home.iterdir()), "asking makes no file"
+
+
+def test_options_go_before_environment_before_file_before_defaults(home: Path) -> None:
+    written(home, 'model = "from-file"\ntheme = "from-file"\nsystem = "from-file"\n')
+    environ = {"FIRESIDE_MODEL": "from-env", "FIRESIDE_THEME": "from-env", "FIRESIDE_SYSTEM": ""}
+    config = load_config(options={"model": "from-option", "theme": None}, environ=environ)
+    assert (config.model, config.theme, config.system) == ("from-option", "from-env", "from-file")
+
+
+def test_environment_holds_numbers_and_truth_values_as_texts() -> None:
+    config = load_config(environ={"FIRESIDE_MAX_TOKENS": "500", "FIRESIDE_TOOLS": "false", "FIRESIDE_OTHER": "x"})
+    assert (config.max_tokens, config.tools) == (500, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "parts"),
+    [
+        ("# hi\n\nmodle = 'x'", 3, ["'modle'", "did you mean 'model'"]),
+        ("\n  effort = 'hgh'", 2, ["effort", '"hgh"', '"xhigh"']),
+        ("tools = 'false'", 1, ["tools", "true or false"]),
+        ("max_tokens = true", 1, ["max_tokens", "1 or more"]),
+        ("max_tokens = '5'", 1, ["max_tokens"]),
+        ("max_tokens = 0", 1, ["max_tokens is 0", "1 or more"]),
+        ("save_partial_every = -1.0", 1, ["0 for none"]),
+        ("save_partial_every = nan", 1, ["0 for none"]),
+        ("model = 5", 1, ["model is 5", "name of a model"]),
+        ("base_url = 'localhost'", 1, ['"http://…"']),
+        ("always_allow = 'all'", 1, ["a list of names"]),
+        ("always_allow = [1]", 1, ["a list of names"]),
+        ("system = '''\nmodle = 1\n'''\nmodle = 1", 4, ["'modle'"]),
+        ("api_key = 'sk-secret'", 1, ["ANTHROPIC_API_KEY"]),
+        ("[colours]\na = 1", 1, ["'colours'", "there are"]),
+        ("theme = ", 1, ["not TOML: Invalid value"]),
+        ("theme = 'x'\ntheme = 'y'", 2, ["not TOML: Cannot overwrite a value"]),
+    ],
+)
+def test_error_names_file_line_key_and_what_is_allowed(home: Path, text: str, line: int, parts: list[str]) -> None:
+    file = written(home, text)
+    with pytest.raises(ConfigError) as caught:
+        load_config()
+    message = str(caught.value)
+    assert message.startswith(f"{file}, line {line}: ")
+    assert "\n" not in message
+    assert "sk-secret" not in message
+    for part in parts:
+        assert part in message
+
+
+def test_error_in_environment_or_option_names_it() -> None:
+    with pytest.raises(ConfigError, match="environment variable FIRESIDE_EFFORT: effort is"):
+        load_config(environ={"FIRESIDE_EFFORT": "much"})
+    with pytest.raises(ConfigError, match="option --base-url: base_url is"):
+        load_config(options={"base_url": "nowhere"}, environ={})
+
+
+def test_a_named_file_has_to_exist_and_a_file_has_to_be_readable(home: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no config file"):
+        load_config(home / "none.toml")
+    with pytest.raises(ConfigError, match="there is no config file"):
+        load_config(environ={"FIRESIDE_CONFIG": "x"})
+    with pytest.raises(ConfigError, match="can't be read: Is a directory"):
+        load_config(home)
+    written(home, "")
+    (home / "config" / "fireside" / "config.toml").write_bytes(b"# ok\n\xff")
+    with pytest.raises(ConfigError, match="line 2: this is not UTF-8"):
+        load_config()
+
+
+def test_a_relative_store_in_the_file_is_seen_from_the_file(home: Path) -> None:
+    file = written(home, 'store = "chats"')
+    assert load_config().place == str(file.parent / "chats")
+    assert load_config(options={"store": "chats"}).place == "chats"
+    assert load_config(options={"store": "sqlite:///x.db"}).place == "sqlite:///x.db"
+    assert load_config(options={"store": "~/x"}).place == str(Path.home() / "x")
+
+
+def test_each_store_has_its_own_search_index() -> None:
+    index = paths().search_index
+    assert index("/a") == index("/a/../a")
+    assert len({index("/a"), index("/b"), index("sqlite:////a")}) == 3
+
+
+def test_a_saved_setting_leaves_the_rest_byte_for_byte(home: Path) -> None:
+    text = "\ufeff# mine\r\n  theme = 'dark'   # at night\r\nsystem = '''\r\ntheme = 1\r\n'''\r\nalways_allow = [\r\n'a',\r\n]"
+    file = written(home, text)
+    save_setting("theme", 'li"ght')
+    assert file.read_bytes().decode() == text.replace("'dark'", '"li\\"ght"')
+    save_setting("always_allow", ["b"])
+    save_setting("model", "m")
+    assert file.read_bytes().decode().endswith('always_allow = ["b"]\r\nmodel = "m"\r\n')
+    config = load_config()
+    assert (config.theme, config.always_allow, config.model) == ('li"ght', ("b",), "m")
+    save_setting("theme", None)
+    assert load_config().theme == ""
+
+
+def test_saving_makes_the_file_private_and_follows_a_link(home: Path) -> None:
+    save_setting("theme", "x")
+    file = load_config().source
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in file.parent.iterdir()] == ["config.toml"]
+    kept = home / "dotfiles.toml"
+    kept.write_text("# kept\n")
+    kept.chmod(0o644)
+    link = home / "link.toml"
+    link.symlink_to(kept)
+    save_setting("theme", "y", link)
+    assert link.is_symlink()
+    assert kept.read_text() == '# kept\ntheme = "y"\n'
+    assert kept.stat().st_mode & 0o777 == 0o644
+
+
+def test_saving_refuses_what_is_wrong_and_leaves_the_file(home: Path) -> None:
+    file = written(home, "broken = [")
+    for key, value in (("theme", "x"), ("them", "x"), ("them", None), ("effort", "no"), ("theme", "\ud800")):
+        with pytest.raises(ConfigError):
+            save_setting(key, value)
+    assert file.read_text() == "broken = ["
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"])) | st.booleans() | st.integers() | st.lists(st.text("ab'\"#\n")),
+    st.sampled_from(
+        ["", "# c\n", "a = 1 # theme = 2\n", "theme = '''\n#'''# c\n", "b = 1\n[theme2]\ntheme = 3\n", "x = 1"]
+    ),
+)
+def test_any_value_can_be_set_and_taken_out_again(value: object, text: str) -> None:
+    edited = toml_edit.with_value(text, "theme", value)
+    assert tomllib.loads(edited) == {**tomllib.loads(text), "theme": value}
+    without = toml_edit.with_value(edited, "theme", None)
+    assert tomllib.loads(without) == {key: kept for key, kept in tomllib.loads(text).items() if key != "theme"}
