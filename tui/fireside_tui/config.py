@@ -35,25 +35,30 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     model: str = Field(
-        "", description='the name of a model; "" for the usual one, "demo" for the one without a network'
+        default="", description='the name of a model; "" for the usual one, "demo" for the one without a network'
     )
-    system: str = Field("", description="the system prompt, as a text")
+    system: str = Field(default="", description="the system prompt, as a text")
     effort: Literal["", "low", "medium", "high", "xhigh", "max"] = Field(
-        "", description='"low", "medium", "high", "xhigh" or "max"; "" for the model\'s own'
+        default="", description='"low", "medium", "high", "xhigh" or "max"; "" for the model\'s own'
     )
     thinking: Literal["", "adaptive", "between_tools", "disabled"] = Field(
-        "", description='"adaptive", "between_tools" or "disabled"; "" for the model\'s own'
+        default="", description='"adaptive", "between_tools" or "disabled"; "" for the model\'s own'
     )
-    max_tokens: int | None = Field(None, ge=1, description="the longest answer in tokens, 1 or more")
-    base_url: str = Field("", description='the address of an API server, "http://…" or "https://…"')
-    store: str = Field("", description='a folder, "sqlite:///…" or "postgresql://…"')
+    max_tokens: int | None = Field(default=None, ge=1, description="the longest answer in tokens, 1 or more")
+    base_url: str = Field(default="", description='the address of an API server, "http://…" or "https://…"')
+    store: str = Field(default="", description='a folder, "sqlite:///…" or "postgresql://…"')
     save_partial_every: float = Field(
-        2.0, ge=0, allow_inf_nan=False, description="seconds between saves of an answer that streams; 0 for none"
+        default=2.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="seconds between saves of an answer that streams; 0 for none",
     )
-    tools: bool = Field(True, description="true or false: whether the model may call tools")
-    always_allow: tuple[str, ...] = Field((), description="a list of names of tools that run without being asked about")
-    theme: str = Field("", description='the name of a theme of the app; "" for the usual one')
-    show_thinking: bool = Field(False, description="true or false: whether thinking is shown unfolded")
+    tools: bool = Field(default=True, description="true or false: whether the model may call tools")
+    always_allow: tuple[str, ...] = Field(
+        default=(), description="a list of names of tools that run without being asked about"
+    )
+    theme: str = Field(default="", description='the name of a theme of the app; "" for the usual one')
+    show_thinking: bool = Field(default=False, description="true or false: whether thinking is shown unfolded")
 
     _source: Path | None = PrivateAttr(None)
 
