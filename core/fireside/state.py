@@ -224,6 +224,17 @@ class State:
         content = {"text": text, "images": [image.to_json() for image in pictures]} if pictures else text
         return self._append("user", content)
 
+    def take_back(self, entry: HistoryEntry) -> None:
+        """Takes an entry back, and all after it, while no store has them: a message that could not be saved, say.
+
+        Raises `ValueError` where the entry is saved already, or is not in this history.
+        """
+        place = next((n for n in range(len(self._entries) - 1, -1, -1) if self._entries[n] is entry), None)
+        if place is None or place < self._saved:
+            raise ValueError("only an entry of this history that no store has can be taken back")
+        self._drop_unsaved(place)
+        self._data_saved = {key: dumps(value, key) for key, value in self._fold.data.items()}
+
     def add_notice(self, text: str) -> HistoryEntry:
         """Adds what the model should know and no person said; it sees `[notice] …`. Raises as `add_user_message`."""
         if not isinstance(text, str):
