@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from fireside.history import VERSION, HistoryEntry
 from fireside.messages import (
@@ -374,13 +373,28 @@ class Fold:
         _need(isinstance(entry.content, str))
 
 
-KINDS = (
-    "user notice reply partial_reply tool_result approval ask human compact clear run_start stop data title checkpoint "
-    "restore error"
-).split()
-"""The kinds of entry that this version knows."""
+_STEPS = {
+    "user": Fold._user,
+    "notice": Fold._notice,
+    "reply": Fold._reply,
+    "partial_reply": Fold._partial_reply,
+    "tool_result": Fold._tool_result,
+    "approval": Fold._approval,
+    "ask": Fold._ask,
+    "human": Fold._human,
+    "compact": Fold._compact,
+    "clear": Fold._clear,
+    "run_start": Fold._run_start,
+    "stop": Fold._stop,
+    "data": Fold._data,
+    "title": Fold._title,
+    "checkpoint": Fold._checkpoint,
+    "restore": Fold._restore,
+    "error": Fold._error,
+}
 
-_STEPS = {kind: getattr(Fold, f"_{kind}") for kind in KINDS}
+KINDS = tuple(_STEPS)
+"""The kinds of entry that this version knows."""
 
 
 def _need(held: bool) -> None:
@@ -417,5 +431,5 @@ def _result(call: ToolCall, entry: HistoryEntry | None, cleared: frozenset[int])
 
 def shortened(text: str, length: int = 60) -> str:
     """The first line that says something, cut to `length` characters with an ellipsis."""
-    line: Any = next((line.strip() for line in text.split("\n") if line.strip()), "")
+    line: str = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"

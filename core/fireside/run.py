@@ -1,0 +1,164 @@
+"""A run from its start to its end: the lock, the save points, and what is closed when it ends early."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from fireside.errors import ResumeWarning, StateInUseError
+from fireside.history import HistoryEntry
+from fireside.messages import Json
+from fireside.reporter import Reporter
+from fireside.state import State
+from fireside.stores.base import NoLock
+from fireside.sync import inline, true_cause
+
+if TYPE_CHECKING:
+    from fireside.agent import Agent
+
+INTERRUPTED = "(interrupted by user)"
+
+
+async def tell(agent: Agent, event: str, *args: Any) -> None:
+    """Calls one method of the Agent's reporter, sync or async."""
+    if agent.reporter is not None:
+        result = getattr(agent.reporter, event)(*args)
+        if isinstance(result, Awaitable):
+            await result
+
+
+async def save(agent: Agent, state: State) -> None:
+    """Saves everything that is not saved yet, where the Agent has a store."""
+    if agent.store is None:
+        state.record_data()
+        return
+    state._unsaved_steps = 0
+    if await agent.store._save(state, inline=inline()):
+        await tell(agent, "on_save", state)
+
+
+async def step_saved(agent: Agent, state: State) -> None:
+    """A save point between two steps: every `save_every`th one saves."""
+    state._unsaved_steps += 1
+    if state._unsaved_steps >= agent.save_every:
+        await save(agent, state)
+    elif agent.store is not None:
+        state.record_data()  # what JSON can't hold is told before the next request
+
+
+async def run(agent: Agent, state: State) -> Any:
+    """Runs the loop to its stop; the answer."""
+    if state._running:
+        raise StateInUseError(state.id)
+    lock = NoLock() if agent.store is None else await agent.store._lock(state, inline=inline())
+    state._running = True
+    try:
+        await _open(agent, state)
+        try:
+            by = await agent.loop.run(agent, state)
+        except BaseException as error:
+            await _end_early(agent, state, error)
+            raise
+        state._append("stop", {"end": True, "by": by})
+        await save(agent, state)
+        await tell(agent, "on_run_end", state, None)
+        return state.answer
+    finally:
+        state._running = False
+        lock.release()
+
+
+async def _open(agent: Agent, state: State) -> None:
+    """Records the run's start and saves it, all or nothing: a State whose id is taken stays as it was."""
+    changes = _changes(agent, state) if state._loaded else {}
+    start = len(state._entries)
+    if agent.store is not None and state._saved:
+        await save(agent, state)  # what the person said, behind what another process may have added
+        start = len(state._entries)
+    state._append("run_start", {"agent": fingerprint(agent)})
+    try:
+        await save(agent, state)
+    except BaseException:
+        state._drop_unsaved(start)
+        raise
+    state._loaded = False
+    try:
+        if changes:
+            await _warn(agent, state, ResumeWarning(changes))
+        await tell(agent, "on_run_start", state)
+    except BaseException as error:
+        await _end_early(agent, state, error)
+        raise
+
+
+async def _end_early(agent: Agent, state: State, error: BaseException) -> None:
+    """Closes what is open, and saves. A save that fails as well becomes a note of the error; Ctrl+C wins over it."""
+    cause = true_cause(error)
+    by_person = isinstance(cause, KeyboardInterrupt | asyncio.CancelledError)
+    text = INTERRUPTED if by_person else f"(aborted: {type(cause).__name__})"
+    for call in state.pending_calls:
+        entry = state._result(call, text, is_error=True)
+        await _quietly(tell(agent, "on_tool_end", state, call, entry))
+    told = {"cut" if by_person or isinstance(cause, SystemExit) else "error": _words(cause)}
+    state._append("stop", {"end": True, "by": None, **told})
+    try:
+        await save(agent, state)
+    except Exception as failed:
+        error.add_note(f"saving the state also failed: {_words(failed)}")
+    await _quietly(tell(agent, "on_run_end", state, cause))
+
+
+async def _quietly(work: Awaitable[None]) -> None:
+    """The run is failing already: a reporter that fails as well must not hide why."""
+    try:
+        await work
+    except Exception as error:
+        warnings.warn(f"the reporter failed: {_words(error)}", RuntimeWarning, stacklevel=2)
+
+
+def _words(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def record_error(state: State, error: BaseException) -> HistoryEntry:
+    """An entry that says what failed."""
+    return state._append("error", _words(error), is_error=True, error=error)
+
+
+def fingerprint(agent: Agent) -> dict[str, Json]:
+    """What the Agent is, as far as a later one is compared with it. The system prompt is a hash alone."""
+    import hashlib
+
+    system = agent.system
+    return {
+        "name": agent.name,
+        "model": agent.model.name,
+        "system": hashlib.sha256(system.encode("utf-8", "surrogatepass")).hexdigest()[:16] if system else None,
+        "tools": sorted(agent.tools),
+    }
+
+
+def _changes(agent: Agent, state: State) -> dict[str, tuple[Json, Json]]:
+    saved = state._fold.agent
+    if saved is None:
+        return {}
+    now = fingerprint(agent)
+    changes = {key: (saved.get(key), now[key]) for key in now if saved.get(key) != now[key]}
+    if "system" in changes:
+        was, is_now = changes["system"]
+        changes["system"] = (
+            "a prompt" if was else None,
+            "another prompt" if was and is_now else "a prompt" if is_now else None,
+        )
+    return changes
+
+
+async def _warn(agent: Agent, state: State, warning: ResumeWarning) -> None:
+    reporter = agent.reporter
+    if reporter is not None and type(reporter).on_warning is not Reporter.on_warning:
+        await tell(agent, "on_warning", state, warning)
+    else:
+        warnings.warn(warning, stacklevel=2)

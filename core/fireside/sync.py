@@ -1,0 +1,173 @@
+"""The sync names: one implementation, the async one, is driven from here. It knows no other room.
+
+Three situations. No event loop runs: one is made for the call. The call comes from a worker thread of a run (a sync tool,
+a sync loop function): it goes to that run's loop. A loop runs in this very thread: `TypeError` that names the twin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import signal
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Driver:
+    """What a run knows of who drives it: its loop, and the true cause of its end where that is not what reaches it."""
+
+    __slots__ = ("cause", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.cause: BaseException | None = None
+
+
+_driver: contextvars.ContextVar[Driver | None] = contextvars.ContextVar("fireside_driver", default=None)
+_portal: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar(
+    "fireside_portal", default=None
+)
+
+
+def inline() -> bool:
+    """Whether blocking stores may be called in place: a sync name made the loop, and nobody else is waiting for it."""
+    return _driver.get() is not None
+
+
+def true_cause(error: BaseException) -> BaseException:
+    """What ended a run: a signal handler's exception reaches the tasks of a loop as a cancellation."""
+    driver = _driver.get()
+    if isinstance(error, asyncio.CancelledError) and driver is not None and driver.cause is not None:
+        return driver.cause
+    return error
+
+
+def drive(work: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
+    """Runs the coroutine that `work` makes to its end. `name` is the sync name that was called."""
+    portal = _portal.get()
+    if portal is not None and portal.is_running() and not _in_loop():
+        return asyncio.run_coroutine_threadsafe(work(), portal).result()
+    if _in_loop():
+        raise TypeError(f"{name} can't be called inside a running event loop; await a{name} there")
+    loop = asyncio.new_event_loop()
+    try:
+        return _run(loop, work)
+    finally:
+        try:
+            _finish(loop)
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
+
+def _in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    driver = Driver(loop)
+    context = contextvars.copy_context()
+    context.run(_driver.set, driver)
+    task = loop.create_task(context.run(work), context=context)
+    with _ctrl_c(loop, task, driver):
+        try:
+            return loop.run_until_complete(task)
+        except BaseException as error:
+            if not task.done():  # raised in the loop by a signal handler: the run is told, ends as it should and saves
+                driver.cause = error
+                task.cancel()
+                with contextlib.suppress(BaseException):
+                    loop.run_until_complete(task)
+                raise
+            if isinstance(error, asyncio.CancelledError) and driver.cause is not None:
+                cause = driver.cause
+                for note in getattr(error, "__notes__", ()):
+                    cause.add_note(note)
+                raise cause from None
+            raise
+
+
+@contextlib.contextmanager
+def _ctrl_c(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], driver: Driver) -> Any:
+    """The first Ctrl+C cancels the task, so that it ends where it may; the second is raised on the spot."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        yield
+        return
+
+    def on_sigint(signum: int, frame: Any) -> None:
+        if driver.cause is not None or task.done():
+            raise KeyboardInterrupt
+        driver.cause = KeyboardInterrupt()
+        loop.call_soon_threadsafe(task.cancel)
+
+    signal.signal(signal.SIGINT, on_sigint)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _finish(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancels what is left in the loop. Worker threads that still run are not waited for."""
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())
+
+
+async def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls a user's function, sync or async; a sync one on a thread of its own, so that it can block nobody."""
+    unwrapped = inspect.unwrap(function)
+    if inspect.iscoroutinefunction(unwrapped) or inspect.iscoroutinefunction(getattr(unwrapped, "__call__", None)):  # noqa: B004
+        return await function(*args, **kwargs)
+    value = await in_thread(function, *args, **kwargs)
+    return await value if inspect.isawaitable(value) else value
+
+
+async def in_thread(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    """Runs a function on a thread of its own that nobody waits for once this call is cancelled.
+
+    The loop's executor is not used: its threads are joined at the end, and a sync tool would hold the end back.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    context = contextvars.copy_context()
+    context.run(_portal.set, loop)
+
+    def deliver(set_it: Callable[[Any], None], value: Any) -> None:
+        if not future.done():
+            set_it(value)
+
+    def work() -> None:
+        try:
+            result = context.run(function, *args, **kwargs)
+        except BaseException as error:
+            # a StopIteration can't be put into a future
+            raised: BaseException = (
+                RuntimeError(f"{type(error).__name__} came out of a tool")
+                if isinstance(error, StopIteration)
+                else error
+            )
+            told = (future.set_exception, raised)
+        else:
+            told = (future.set_result, result)  # type: ignore[assignment]
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the late result is dropped
+            loop.call_soon_threadsafe(deliver, *told)
+
+    threading.Thread(target=work, name=f"fireside {getattr(function, '__name__', 'tool')}", daemon=True).start()
+    return await future
