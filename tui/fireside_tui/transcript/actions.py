@@ -1,0 +1,229 @@
+"""What one does in a transcript: pages, the cursor over messages, find, links and code of a message; and its messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.message import Message
+
+from fireside_tui.transcript.inline import PARSER, inline
+from fireside_tui.transcript.items import FOLDS, Item
+from fireside_tui.transcript.search import Hit, Search
+
+if TYPE_CHECKING:
+    from fireside_tui.transcript.roll import Roll
+    from fireside_tui.transcript.view import Transcript
+
+
+class TranscriptMessage(Message):
+    """A message of a transcript."""
+
+    def __init__(self, transcript: Transcript, key: str) -> None:
+        super().__init__()
+        self.transcript = transcript
+        """The transcript it comes from."""
+        self.key = key
+        """The item that it is about."""
+
+    @property
+    def control(self) -> Transcript:
+        """The transcript it comes from."""
+        return self.transcript
+
+
+class Actions:
+    """Mixed into `Transcript`, which draws."""
+
+    class LinkChosen(TranscriptMessage):
+        """A link was clicked. Nothing is opened: the app asks or opens `url`, which is http or https."""
+
+        def __init__(self, transcript: Transcript, key: str, url: str) -> None:
+            super().__init__(transcript, key)
+            self.url = url
+            """The target."""
+
+    class CursorMoved(TranscriptMessage):
+        """The cursor is on another item ("" for none)."""
+
+    class FoldChanged(TranscriptMessage):
+        """An item was folded or opened by the user."""
+
+        def __init__(self, transcript: Transcript, key: str, folded: bool) -> None:
+            super().__init__(transcript, key)
+            self.folded = folded
+            """Whether it is folded now."""
+
+    roll: Roll
+    _cursor: str | None
+    _search: Search | None
+    _hit: Hit | None
+    _mark: int | None
+    _height: Any
+    _join: Any
+    _redraw: Any
+    _index: Any
+    post_message: Any
+    fold: Any
+
+    # -- pages, in real rows
+    def _page(self, rows: int) -> None:
+        if self.roll.items and self.roll.width:
+            self._mark = None
+            self.roll.move(rows)
+            self._redraw()
+
+    def action_page_up(self) -> None:
+        """One screen up, less a row."""
+        self._page(1 - self._height)
+
+    def action_page_down(self) -> None:
+        """One screen down, less a row."""
+        self._page(self._height - 1)
+
+    def action_scroll_home(self) -> None:
+        """To the beginning."""
+        self._mark = None
+        self.roll.following, self.roll.anchor = False, (0, 0, 0)
+        self.roll.settle() if self.roll.width else None
+        self._redraw()
+
+    def action_scroll_end(self) -> None:
+        """To the end, and follow it."""
+        self._mark = None
+        self.roll.following = True
+        self._redraw()
+
+    # -- the cursor over messages
+    @property
+    def cursor(self) -> str | None:
+        """The key of the item that the cursor is on."""
+        return self._cursor
+
+    def set_cursor(self, key: str | None, show: bool = False) -> None:
+        """Puts the cursor on an item (None: on none); `show` scrolls to it if its beginning is not in view."""
+        if key is not None:
+            m = self._index(key)
+            if show and self.roll.width:
+                self._show(m, 0, 0)
+        moved = key != self._cursor
+        self._cursor = key
+        self._redraw()
+        if moved:
+            self.post_message(Actions.CursorMoved(self, key or ""))  # type: ignore[arg-type]
+
+    def move_cursor(self, delta: int) -> None:
+        """Moves the cursor by so many items; the first time, to the last item in view."""
+        items = self.roll.items
+        if not items or not self.roll.width:
+            return
+        if self._cursor is None:
+            rows = self.roll.screen(self._height)
+            m, step = (rows[-1][0] if rows else len(items) - 1), -1
+        else:
+            m, step = self.roll.index[self._cursor] + delta, 1 if delta > 0 else -1
+        m = max(0, min(m, len(items) - 1))
+        while 0 <= m < len(items) and items[m].kind == "rule":  # nothing can be done with a rule
+            m += step
+        if 0 <= m < len(items):
+            self.set_cursor(items[m].key, show=True)
+
+    def action_cursor(self, delta: int) -> None:
+        """Moves the cursor."""
+        self.move_cursor(delta)
+
+    def action_toggle_fold(self) -> None:
+        """Folds or opens the cursor's item."""
+        if self._cursor is not None:
+            item = self.roll.items[self._index(self._cursor)]
+            if item.kind in FOLDS:
+                self.fold(item.key, not item.folded)
+
+    def _show(self, m: int, b: int, row: int) -> None:
+        """Scrolls so that a row is in view, if it is not; near the top, so that what follows is seen."""
+        roll = self.roll
+        target = roll.onward(m, b, row)
+        if target is None:
+            return
+        rows = roll.rows(target[0], target[1])
+        wanted = rows[min(target[2], len(rows) - 1)]
+        if any(line is wanted for _, _, line in roll.screen(self._height)):
+            return
+        self._mark = None
+        roll.following = False
+        above = self._height // 4
+        roll.anchor = target if target[2] >= above else roll.back(target[0], target[1], above - target[2])
+
+    # -- find
+    def find(self, query: str) -> int:
+        """Marks all hits of `query` (letters' case aside) and gives their number; "" clears."""
+        self._join()
+        self._hit = None
+        self._search = Search(query) if query else None
+        self._redraw()
+        return self._search.count(self.roll) if self._search else 0
+
+    def find_next(self) -> bool:
+        """Goes to the next hit, from the end on to the first; whether there is one."""
+        return self._walk(1)
+
+    def find_previous(self) -> bool:
+        """Goes to the hit before."""
+        return self._walk(-1)
+
+    def clear_find(self) -> None:
+        """Takes the marks away."""
+        self._search = self._hit = None
+        self._redraw()
+
+    def _walk(self, step: int) -> bool:
+        roll, search = self.roll, self._search
+        if search is None or not roll.items or not roll.width:
+            return False
+        self._join()
+        m, b, row = roll.anchor
+        here: Hit = self._hit or (m, b, roll.rows(m, b)[row].start, -1 if step > 0 else 0)
+        if self._hit is None and step < 0:  # from the end of the screen
+            last = roll.screen(self._height)[-1]
+            here = (last[0], last[1], 1 << 60, 0)
+        count = len(roll.items)
+        for n in range(count + 1):
+            i = (here[0] + n * step) % count
+            if not search.in_item(roll, i):
+                continue
+            item = roll.items[i]
+            if item.folded and item.kind in FOLDS:
+                self.fold(item.key, False)
+            hits = search.hits(roll, i)
+            if n == 0:
+                hits = [hit for hit in hits if (hit > here if step > 0 else hit < here)]
+            if hits:
+                self._go(hits[0 if step > 0 else -1])
+                return True
+        return False
+
+    def _go(self, hit: Hit) -> None:
+        self._hit = hit
+        m, b, start, _ = hit
+        rows = self.roll.rows(m, b)
+        ends = [max([p.x + len(p.text) for p in row.pieces if p.x >= 0], default=row.start) for row in rows]
+        self._show(m, b, next((i for i, end in enumerate(ends) if end > start), 0))
+        self._redraw()
+
+    # -- what is in a message
+    def code_blocks(self, key: str) -> list[str]:
+        """The source of an item's code blocks, as it was written."""
+        item = self._item(key)
+        return [token.content for token in PARSER.parse(item.text) if token.type in ("fence", "code_block")]
+
+    def links(self, key: str) -> list[str]:
+        """The targets of an item's links (http and https only), each once."""
+        found: dict[str, None] = {}
+        for token in PARSER.parse(self._item(key).text):
+            if token.type == "inline":
+                found.update((run.href, None) for run in inline(token) if run.href)
+        return list(found)
+
+    def _item(self, key: str) -> Item:
+        self._join()
+        item: Item = self.roll.items[self._index(key)]
+        return item

@@ -1,0 +1,141 @@
+"""Rows to strips: what is painted, and what the mouse is told lies under it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from rich.cells import split_graphemes
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+from textual.widget import Widget
+
+from fireside_tui.transcript.cells import cell_len, is_simple
+from fireside_tui.transcript.look import NAMES, PREFIX
+from fireside_tui.transcript.runs import Names, Row
+
+#: Columns left of the text: the cursor's bar and a blank; and one at the right, before the scrollbar.
+GUTTER, MARGIN = 2, 1
+
+
+class Mark(NamedTuple):
+    """Characters of a row that look otherwise: found, or selected."""
+
+    start: int
+    end: int
+    name: str
+
+
+class Painter:
+    """Holds the styles of one theme; a strip is made for rows on the screen only (each owns seven caches, and thousands
+    of them make garbage collection slow)."""
+
+    def __init__(self, widget: Widget) -> None:
+        self.widget = widget
+        self.styles: dict[Names, Style] = {}
+
+    def forget(self) -> None:
+        """Another theme."""
+        self.styles.clear()
+
+    @property
+    def base(self) -> Style:
+        """The look of an empty cell."""
+        return self.widget.rich_style
+
+    def style(self, names: Names) -> Style:
+        """The look of a run."""
+        style = self.styles.get(names)
+        if style is None:
+            style = self.base
+            for name in names:
+                style += self.part("h4" if name in ("h5", "h6") else name)
+            self.styles[names] = style
+        return style
+
+    def part(self, name: str) -> Style:
+        """The look that one name stands for."""
+        if name == "selected":
+            return self.widget.screen.get_component_rich_style("screen--selection")
+        if name not in NAMES:
+            return Style.null()
+        part = self.widget.get_component_rich_style(PREFIX + name, partial=True)
+        if part.color is not None:  # a partial style leaves "$text-muted" (with alpha) unblended
+            part += Style(color=self.widget.get_component_rich_style(PREFIX + name).color)
+        return part
+
+    def strip(self, row: Row, width: int, marks: list[Mark], gutter: str) -> Strip:
+        """The row as it is painted."""
+        base = self.base
+        segments = [Segment("▎ ", self.style((gutter,))) if gutter else Segment("  ", base)]
+        used = 0
+        room = width - GUTTER - MARGIN
+        for text, names, _, x in row.pieces:
+            style = self.style(names)
+            used += cell_len(text)
+            if x < 0 or not marks:
+                segments.append(Segment(text, style))
+                continue
+            size = len(text)
+            inside = [mark for mark in marks if mark.start < x + size and mark.end > x]
+            cuts = {0, size}
+            for mark in inside:
+                cuts |= {max(0, mark.start - x), min(size, mark.end - x)}
+            ordered = sorted(cuts)
+            for a, b in pairwise(ordered):
+                look = style
+                for mark in inside:
+                    if mark.start <= x + a and mark.end >= x + b:
+                        look += self.style_of_mark(mark.name)
+                segments.append(Segment(text[a:b], look))
+        if row.fill and used < room:
+            segments.append(Segment(" " * (room - used), self.style(row.fill)))
+            used = room
+        strip = Strip(segments, GUTTER + used)
+        if used > room:
+            strip = strip.crop(0, width - MARGIN)
+        return strip.adjust_cell_length(width, base)
+
+    def style_of_mark(self, name: str) -> Style:
+        """What a mark changes in the look under it."""
+        names = ("\0", name)  # apart from the look of a run
+        style = self.styles.get(names)
+        if style is None:
+            style = self.styles[names] = self.part(name)
+        return style
+
+    @staticmethod
+    def under_mouse(row: Row, y: int) -> Strip:
+        """The row as Textual's selection reads it: segments with an "offset" each, drawings standing for the text that
+        follows them (Textual counts on inside a segment, so they go one by one)."""
+        out: list[Segment] = []
+        follows = [piece.x for piece in row.pieces]
+        nearest = row.start
+        for i in range(len(follows) - 1, -1, -1):
+            if follows[i] < 0:
+                follows[i] = nearest
+            nearest = follows[i]
+        pieces = [(" " * GUTTER, -1, follows[0] if follows else row.start)]
+        pieces += [(piece.text, piece.x, x) for piece, x in zip(row.pieces, follows, strict=True)]
+        for text, x, near in pieces:
+            if x < 0:
+                out += [Segment(char, Style.from_meta({"offset": (near, y)})) for char in text]
+            elif is_simple(text):
+                out.append(Segment(text, Style.from_meta({"offset": (x, y)})))
+            else:  # joined characters are one place
+                for a, b, _ in split_graphemes(text)[0]:
+                    out.append(Segment(text[a:b], Style.from_meta({"offset": (x + a, y)})))
+        end = max([piece.x + len(piece.text) for piece in row.pieces if piece.x >= 0], default=row.start)
+        out.append(Segment("", Style.from_meta({"offset": (end, y)})))
+        return Strip(out)
+
+    @staticmethod
+    def piece_at(row: Row, x: int) -> str:
+        """The link under column `x`, or ""."""
+        at = GUTTER
+        for piece in row.pieces:
+            at += cell_len(piece.text)
+            if x < at:
+                return piece.href if x >= GUTTER else ""
+        return ""
