@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from builtins import list as List  # `Store` has a method of that name
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -148,6 +149,10 @@ class Store:
         """Who holds the State's lock; `None` where nobody does, or the store has no locks."""
         return None
 
+    def has_locks(self) -> bool:
+        """Whether a lock keeps others from running a State that is run."""
+        return bool(self._own("lock") or self._own("alock"))
+
     # -- what users call
 
     def load(self, state_id: str) -> State:
@@ -173,7 +178,7 @@ class Store:
         """`save`, for a running event loop."""
         return await self._save(state)
 
-    async def alist(self) -> list[SavedState]:
+    async def alist(self) -> List[SavedState]:
         """`list`, for a running event loop."""
         return await self._do("list")  # type: ignore[no-any-return]
 
@@ -211,9 +216,14 @@ class Store:
         record: Record | None = await self._do("read", state_id, inline=inline)
         if record is None:
             raise LookupError(f"the store has no State {state_id!r}")
+        if newer(record.snapshot):
+            raise ValueError(
+                f"the State {state_id!r} was saved in a newer format than this fireside reads ({VERSION}): update it"
+            )
         held = await self._do("holder", state_id, inline=inline) is not None
-        make = lambda: State._from_record(state_id, record, self, held=held)  # noqa: E731
-        return make() if inline or len(record.entries) < 500 else await asyncio.to_thread(make)
+        if inline or len(record.entries) < 500:
+            return State._from_record(state_id, record, self, held=held)
+        return await asyncio.to_thread(State._from_record, state_id, record, self, held=held)
 
     def _bind(self, state: State) -> None:
         if state._store is None:
@@ -288,14 +298,13 @@ class Store:
         record: Record | None = await self._do("read", state.id, inline=inline)
         if record is None:
             return False
-        alone = bool(self._own("lock") or self._own("alock"))  # then nobody else runs it: the lock is ours
-        state._rebase(record, self, own, held=not alone)
+        state._rebase(record, self, own, held=not self.has_locks())  # with locks, the lock is ours: nobody else runs it
         return True
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (
-            type(self) is type(other) and self._place() is not None and self._place() == other._place()
-        )  # type: ignore[attr-defined]
+        if self is other:
+            return True
+        return isinstance(other, Store) and self._place() is not None and self._place() == other._place()
 
     def __hash__(self) -> int:
         place = self._place()
@@ -330,15 +339,20 @@ def finish_now(work: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a store that is reached synchronously had to wait")
 
 
+def newer(label: dict[str, Json] | None) -> bool:
+    """Whether a label was written in a newer format than this version reads."""
+    return label is not None and type(v := label.get("v")) is int and v > VERSION
+
+
 def label_from_entries(state_id: str, entries: Iterable[dict[str, Json]], next_seq: int) -> dict[str, Json]:
     """Computes a label again from the entries, where it is lost or stale."""
     fold = Fold()
     for raw in entries:
         try:
             fold.apply(HistoryEntry.from_json(raw, fold.call_of))
-        except Exception:  # noqa: S112  damaged or unknown: a list shows what the rest says
+        except Exception:  # damaged or unknown: a list shows what the rest says
             continue
     return label_of(state_id, fold, next_seq)
 
 
-__all__ = ["Lock", "Record", "SavedState", "Store", "label_from_entries"]
+__all__ = ["Lock", "Record", "SavedState", "Store", "label_from_entries", "newer"]

@@ -1,0 +1,416 @@
+"""`FileStore`: a folder for each State, with its log and its label. It knows the store contract.
+
+    .agent-runs/
+        review-pr-42/
+            log.jsonl         one entry a line: the truth, synced before a write returns
+            snapshot.json     the label: derived, replaced after it without a wait
+        .locks/               who runs what
+
+Readers take no lock and may see a last line that is not whole yet: they leave it out. Writers of one log wait for each
+other, whether or not they hold the State's lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import time
+from builtins import list as List  # a store has a method of that name
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from fireside.errors import ConflictError, Holder
+from fireside.messages import Json, Usage
+from fireside.state import check_id
+from fireside.stores import label as labels
+from fireside.stores import log as logs
+from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, label_from_entries, newer
+from fireside.stores.disk import Disk, read_from, read_whole
+from fireside.stores.lock import LockFolder, one_at_a_time
+from fireside.stores.names import id_of, name_of
+
+Row = dict[str, Json]
+Stamp = tuple[int, int, int]  # what tells that a log is as it was: inode, size, time of the last change
+
+ABANDONED = 3600.0
+"""Seconds after which a half-made folder belongs to nobody."""
+_REMEMBERED = 4096  # logs whose end a store remembers
+
+
+class FileStore(Store):
+    """Keeps each State in a folder of its own below `path`, which is made when the first one is saved.
+
+    Files are readable by their owner alone. `locks=False` goes without locks, for a file system that has none; then let
+    one process at a time run a State.
+
+    >>> import tempfile
+    >>> from fireside.state import State
+    >>> store = FileStore(tempfile.mkdtemp())
+    >>> state = State("What is 2 + 2?", id="sums")
+    >>> store.save(state)
+    True
+    >>> [saved.title for saved in store.list()], store.load("sums").task
+    (['What is 2 + 2?'], 'What is 2 + 2?')
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, locks: bool = True) -> None:
+        self.path = os.path.abspath(os.fspath(path))
+        self._disk = Disk()
+        self._locks = LockFolder(os.path.join(self.path, ".locks")) if locks else None
+        self._ends: dict[str, tuple[Stamp, int]] = {}  # id → the log as it was left, and its next seq
+        self._half_made: set[str] = set()  # ids whose creation failed and could not be taken back
+        self._half_written: dict[str, tuple[int, int]] = {}  # id → inode and size that a failed write has to be cut to
+        self._rows: dict[str, tuple[Stamp, SavedState]] = {}
+        self._swept = False
+
+    def __repr__(self) -> str:
+        return f"FileStore({self.path!r}{'' if self._locks else ', locks=False'})"
+
+    def _place(self) -> object:
+        return ("file", os.path.normcase(os.path.realpath(self.path)))
+
+    def _folder(self, state_id: str) -> str:
+        return f"{self.path}/{name_of(check_id(state_id))}"
+
+    # -- locks
+
+    def has_locks(self) -> bool:
+        """Whether it was opened with locks."""
+        return self._locks is not None
+
+    def lock(self, state_id: str) -> Lock:
+        """Takes the State's lock, at once or not at all: `StateInUseError`. It dies with the process that holds it."""
+        check_id(state_id)
+        if self._locks is None:
+            return NoLock()
+        if not os.path.isdir(self._locks.folder):
+            with self._told():
+                self._disk.make_folders(self._locks.folder)
+        with self._told():
+            return self._locks.lock(name_of(state_id), state_id)
+
+    def holder(self, state_id: str) -> Holder | None:
+        """Who holds the State's lock; `None` where nobody does, or the store was opened without locks."""
+        return self._locks.holder(name_of(check_id(state_id))) if self._locks else None
+
+    # -- write
+
+    def write(self, state_id: str, entries: List[Row], snapshot: Row | None, *, create: bool = False) -> None:
+        """See `Store.write`. One fsync, on the log; creating a State also syncs its folder and the one above."""
+        folder = self._folder(state_id)
+        with self._told():
+            if create:
+                self._create(state_id, folder, entries, snapshot)
+            else:
+                self._append(state_id, folder, entries, snapshot)
+
+    def _create(self, state_id: str, folder: str, entries: List[Row], snapshot: Row | None) -> None:
+        """Makes the folder aside and puts it in its place whole."""
+        disk = self._disk
+        if state_id in self._half_made:
+            disk.remove_tree(folder)
+            self._half_made.discard(state_id)
+        if os.path.isdir(folder) and os.listdir(folder):
+            raise ValueError(f"there is a State {state_id!r} already")
+        disk.make_folders(self.path)
+        made = f"{self.path}/.new-{secrets.token_hex(8)}"
+        disk.make_folder(made)
+        try:
+            data = b"".join(map(logs.encode, entries))
+            next_seq = max((entry["seq"] for entry in entries), default=-1) + 1
+            fd = disk.open_new(f"{made}/log.jsonl")
+            try:
+                disk.append(fd, data)
+                disk.fsync(fd)
+            finally:
+                os.close(fd)
+            if snapshot is not None:
+                labels.write(disk, made, labels.encode(snapshot, next_seq, len(data)))
+            disk.fsync_folder(made)
+            try:
+                disk.rename(made, folder)
+            except OSError as error:
+                if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+                    raise ValueError(f"there is a State {state_id!r} already") from None
+                raise
+        except BaseException:
+            with contextlib.suppress(OSError):
+                disk.remove_tree(made)
+            raise
+        try:
+            disk.fsync_folder(self.path)
+        except BaseException:
+            try:
+                disk.rename(folder, made)
+            except OSError:
+                self._half_made.add(state_id)
+            else:
+                with contextlib.suppress(OSError):
+                    disk.remove_tree(made)
+            raise
+        self._rows.pop(name_of(state_id), None)
+
+    def _append(self, state_id: str, folder: str, entries: List[Row], snapshot: Row | None) -> None:
+        path = f"{folder}/log.jsonl"
+        while True:
+            fd = self._open(state_id, folder, path)
+            try:
+                with one_at_a_time(fd):
+                    if _stamp_at(path)[:1] != _stamp(os.fstat(fd))[:1]:
+                        continue  # deleted, and maybe made again, while it was waited for
+                    next_seq, size = self._add(state_id, folder, fd, entries)
+                    if snapshot is not None:
+                        labels.write(self._disk, folder, labels.encode(snapshot, next_seq, size))
+                        self._rows.pop(name_of(state_id), None)
+                    return
+            finally:
+                os.close(fd)
+
+    def _open(self, state_id: str, folder: str, path: str) -> int:
+        try:
+            return self._disk.open_log(path)
+        except FileNotFoundError:
+            if labels.read(folder) is None:
+                raise LookupError(f"the store has no State {state_id!r}: it was deleted, or never saved") from None
+        fd = self._disk.open_log(path, create=True)  # its log was lost, its label tells that it is there
+        self._disk.fsync_folder(folder)
+        return fd
+
+    def _add(self, state_id: str, folder: str, fd: int, entries: List[Row]) -> tuple[int, int]:
+        """Appends the entries that the log does not have; its next `seq` and its size."""
+        disk = self._disk
+        stat = os.fstat(fd)
+        if (cut := self._half_written.get(state_id)) and cut[0] == stat.st_ino:
+            disk.truncate(fd, cut[1])
+            stat = os.fstat(fd)
+        self._half_written.pop(state_id, None)
+        next_seq, end, glue = self._end(state_id, folder, fd, stat)
+        first = entries[0]["seq"] if entries else next_seq
+        if first > next_seq:
+            raise ConflictError(state_id, f"the store's next entry is {next_seq}, not {first}")
+        if first < next_seq:
+            entries = _not_stored(state_id, read_from(fd), entries)
+        if entries:
+            if end < stat.st_size:
+                self._set_aside(folder, fd, end)
+            data = glue + b"".join(map(logs.encode, entries))
+            try:
+                disk.append(fd, data)
+                disk.fsync(fd)
+            except BaseException:
+                try:
+                    disk.truncate(fd, end)
+                except OSError:
+                    self._half_written[state_id] = (stat.st_ino, end)
+                self._ends.pop(state_id, None)
+                raise
+            next_seq = max(next_seq, entries[-1]["seq"] + 1)
+        else:
+            disk.fsync(fd)  # they may have come by a write whose sync failed
+        stamp = _stamp(os.fstat(fd))
+        self._ends[state_id] = stamp, next_seq
+        if len(self._ends) > _REMEMBERED:
+            with contextlib.suppress(KeyError, StopIteration, RuntimeError):
+                del self._ends[next(iter(self._ends))]
+        return next_seq, stamp[1]
+
+    def _end(self, state_id: str, folder: str, fd: int, stat: os.stat_result) -> tuple[int, int, bytes]:
+        """The next `seq`, where the next line goes, and what must stand before it."""
+        size = stat.st_size
+        if (known := self._ends.get(state_id)) and known[0] == _stamp(stat):
+            return known[1], size, b""
+        label = labels.read(folder)
+        if label and size and label.size == size and os.lseek(fd, -1, os.SEEK_END) >= 0 and os.read(fd, 1) == b"\n":
+            return label.next_seq, size, b""
+        parsed = logs.parse(read_from(fd))
+        end, glue = (size, b"\n") if parsed.open_end else (parsed.end, b"")
+        return _next_seq(parsed, label, size)[0], end, glue
+
+    def _set_aside(self, folder: str, fd: int, end: int) -> None:
+        """Cuts a torn last line off; its bytes stay in a file of their own, as far as there is room."""
+        torn = read_from(fd)[end:]
+        with contextlib.suppress(OSError):
+            aside = self._disk.open_log(f"{folder}/log.torn", create=True)
+            try:
+                self._disk.append(aside, torn + b"\n")
+            finally:
+                os.close(aside)
+        self._disk.truncate(fd, end)
+
+    # -- read
+
+    def read(self, state_id: str) -> Record | None:
+        """See `Store.read`."""
+        folder = self._folder(state_id)
+        label = labels.read(folder)
+        try:
+            data = read_whole(f"{folder}/log.jsonl")
+        except (FileNotFoundError, NotADirectoryError):
+            if label is None:
+                return None
+            return Record([], label.content, label.next_seq, damaged=1)
+        parsed = logs.parse(data)
+        next_seq, damaged = _next_seq(parsed, label, len(data))
+        return Record(parsed.rows, label.content if label else None, next_seq, damaged)
+
+    def list(self) -> List[SavedState]:
+        """See `Store.list`. What has not changed since the last call is not read again."""
+        try:
+            names = os.listdir(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        before, rows, stat, root = self._rows, {}, os.stat, self.path
+        for name in names:
+            try:
+                found = stat(f"{root}/{name}/log.jsonl")
+                stamp = found.st_ino, found.st_size, found.st_mtime_ns
+            except OSError:
+                if not os.path.lexists(f"{root}/{name}/snapshot.json"):
+                    continue
+                stamp = (0, 0, 0)
+            known = before.get(name)
+            if known is not None and known[0] == stamp:
+                rows[name] = known
+            elif (state_id := id_of(name)) is not None and (row := self._row(name, state_id, stamp)) is not None:
+                rows[name] = (stamp, row)
+        self._rows = rows
+        if not self._swept:
+            self._sweep(names)
+        out = [self._as_it_runs(row) if row.status == "running" else row for _, row in rows.values()]
+        out.sort(key=_updated_at, reverse=True)
+        return out
+
+    def _as_it_runs(self, row: SavedState) -> SavedState:
+        try:
+            held = self.holder(row.id) is not None
+        except OSError:
+            held = False
+        return row if held else replace(row, status="interrupted")
+
+    def _row(self, name: str, state_id: str, stamp: Stamp) -> SavedState | None:
+        folder = f"{self.path}/{name}"
+        label = labels.read(folder)
+        if label is not None and label.size >= stamp[1] and label.content.get("id") == state_id:
+            with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+                return SavedState.from_label(label.content, running=True)
+        try:
+            parsed = logs.parse(read_whole(f"{folder}/log.jsonl"))
+            again = label_from_entries(state_id, parsed.rows, parsed.next_seq)
+            return SavedState.from_label(again, running=True)
+        except FileNotFoundError:
+            if label is None:
+                return None
+        except (OSError, KeyError, TypeError, ValueError):
+            pass
+        # nothing in it can be read: it is there all the same
+        at = datetime.fromtimestamp(stamp[2] / 1e9, UTC)
+        return SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
+
+    # -- delete
+
+    def delete(self, state_id: str) -> None:
+        """See `Store.delete`. The folder is moved aside first, so a half-deleted State is never seen."""
+        folder = self._folder(state_id)
+        if not os.path.lexists(folder):
+            return
+        with self._told():
+            lock = self.lock(state_id)
+            try:
+                self._remove(state_id, folder)
+                if self._locks:
+                    self._locks.remove(name_of(state_id))
+            finally:
+                lock.release()
+
+    def _remove(self, state_id: str, folder: str) -> None:
+        disk = self._disk
+        aside = f"{self.path}/.deleted-{secrets.token_hex(8)}"
+        try:
+            fd = disk.open_log(f"{folder}/log.jsonl")
+        except OSError:
+            fd = -1
+        try:
+            with one_at_a_time(fd) if fd >= 0 else contextlib.nullcontext():
+                try:
+                    disk.rename(folder, aside)
+                except FileNotFoundError:
+                    return
+        finally:
+            if fd >= 0:
+                os.close(fd)
+        self._ends.pop(state_id, None)
+        self._rows.pop(name_of(state_id), None)
+        try:
+            disk.fsync_folder(self.path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                disk.rename(aside, folder)
+            raise
+        with contextlib.suppress(OSError):  # it is deleted; what is left is swept up by the next list
+            disk.remove_tree(aside)
+
+    def _sweep(self, names: List[str]) -> None:
+        """Removes what deletions and creations that were cut off left behind, once for each store object."""
+        self._swept = True
+        for name in names:
+            path = f"{self.path}/{name}"
+            with contextlib.suppress(OSError):
+                if name.startswith(".deleted-") or (
+                    name.startswith(".new-") and time.time() - os.stat(path).st_mtime > ABANDONED
+                ):
+                    self._disk.remove_tree(path)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Says what to do about a folder that can't be written."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and error.filename is not None:
+                raise OSError(
+                    error.errno,
+                    f"the store's folder {self.path} can't be written ({error.strerror}): "
+                    "give this user write access to it, or choose another one",
+                ) from error
+            raise
+
+
+def _stamp(stat: os.stat_result) -> Stamp:
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def _stamp_at(path: str) -> tuple[int, ...]:
+    try:
+        return _stamp(os.stat(path))
+    except FileNotFoundError:
+        return ()
+
+
+def _updated_at(row: SavedState) -> datetime:
+    return row.updated_at
+
+
+def _next_seq(parsed: logs.Parsed, label: labels.Label | None, size: int) -> tuple[int, int]:
+    """The place of the next entry, and how much is damaged: a label that stands for more than there is tells of a loss."""
+    if label is None or newer(label.content):
+        return parsed.next_seq, parsed.damaged
+    return max(parsed.next_seq, label.next_seq), parsed.damaged + (label.size > size)
+
+
+def _not_stored(state_id: str, data: bytes, entries: List[Row]) -> List[Row]:
+    """The entries that the log lacks. Raises `ConflictError` where it has another one in the place of one."""
+    stored = {row["seq"]: row for row in logs.parse(data).rows}
+    fresh = []
+    for entry in entries:
+        there = stored.get(entry["seq"])
+        if there is None:
+            fresh.append(entry)
+        elif not logs.same(there, entry):
+            raise ConflictError(state_id, f"its entry {entry['seq']} is another one")
+    return fresh
+
+
+__all__ = ["FileStore"]

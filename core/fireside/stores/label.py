@@ -1,0 +1,78 @@
+"""The label of a conversation as a file: small, derived from the log, and never believed without proof. It knows the contract.
+
+`_log` says for how many entries and bytes of the log it stands, `_sum` that it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from zlib import crc32
+
+from fireside.messages import Json
+from fireside.stores.base import newer
+from fireside.stores.disk import Disk, read_whole
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_SUM = b',"_sum":"'
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What stood in the file: the label itself, and how many entries (the next `seq`) and bytes it stands for."""
+
+    content: dict[str, Json]
+    next_seq: int
+    size: int
+
+
+def encode(content: dict[str, Json], next_seq: int, size: int) -> bytes:
+    """The file's bytes."""
+    body = _encode({**content, "_log": [next_seq, size]}).encode()
+    return b'%s,"_sum":"%08x"}\n' % (body[:-1], crc32(body))
+
+
+def decode(data: bytes) -> Label | None:
+    """The label in the file's bytes; `None` where it is not whole. That of a newer format stands for nothing."""
+    try:
+        content = json.loads(data)
+        if newer(content):
+            return Label(content, 0, 0)
+        cut = data.rfind(_SUM)
+        if content.pop("_sum") != f"{crc32(data[:cut] + b'}'):08x}":
+            return None
+        next_seq, size = content.pop("_log")
+        return Label(content, next_seq, size)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def read(folder: str) -> Label | None:
+    """The label in a State's folder; `None` where it is lost."""
+    try:
+        return decode(read_whole(f"{folder}/snapshot.json"))
+    except OSError:
+        return None
+
+
+def write(disk: Disk, folder: str, data: bytes) -> None:
+    """Replaces the label, without a wait. It fails in silence: a label is computed again where it is lost.
+
+    Two files take turns. Replacing a file by a new one makes ext4 write the new one out at once (its guard for programs
+    that don't sync), which costs more than the log's own fsync; a file that already has its block is let through.
+    """
+    now, spare, aside = f"{folder}/snapshot.json", f"{folder}/snapshot.spare", f"{folder}/snapshot.old"
+    try:
+        disk.write_whole(spare, data)
+        try:
+            disk.rename(now, aside)
+        except FileNotFoundError:
+            aside = ""
+        disk.rename(spare, now)
+        if aside:
+            disk.rename(aside, spare)
+    except OSError:
+        pass
+
+
+__all__ = ["Label", "decode", "encode", "read", "write"]

@@ -1,0 +1,159 @@
+"""The log's lines: entries to bytes, and back from a file that may be cut, damaged or full of NULs. It knows no other room.
+
+One entry a line, in JSON and UTF-8, split at `\\n` alone. What can't be read is counted and left out; all the rest is read.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = dict[str, Any]
+
+FAR = 1_000_000
+"""A `seq` this far behind the one before it is no entry but damage."""
+
+_PIECE = 1 << 16  # bytes parsed in one call: enough to be fast, little enough not to double what a load takes
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode_ascii = json.JSONEncoder(separators=(",", ":")).encode
+_decode_at = json.JSONDecoder().raw_decode
+_START = '{"seq":'
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What a log holds. `end` is where its whole lines end; `open_end` tells that a whole entry without its newline follows."""
+
+    rows: list[Row] = field(default_factory=list)
+    next_seq: int = 0
+    damaged: int = 0
+    end: int = 0
+    open_end: bool = False
+
+
+def encode(row: Row) -> bytes:
+    """The line of an entry. Lone surrogates are written as escapes, so the file is UTF-8 whatever it holds."""
+    try:
+        return _encode(row).encode() + b"\n"
+    except UnicodeEncodeError:
+        return _encode_ascii(row).encode() + b"\n"
+
+
+def same(stored: Row, new: Row) -> bool:
+    """Whether two entries are one in the form that a store keeps."""
+    return encode(stored) == encode(json.loads(encode(new)))
+
+
+def parse(data: bytes) -> Parsed:
+    """Reads what can be read."""
+    out = Parsed(end=data.rfind(b"\n") + 1)
+    last, after, ordered = -1, 0, True  # `after` counts the damaged lines behind the last good one
+    start = 0
+    while start < out.end:
+        stop = data.find(b"\n", min(start + _PIECE, out.end - 1)) + 1
+        piece = _piece(data, start, stop, last)
+        if piece is not None:
+            rows, after = piece, 0
+        else:
+            rows, damaged, after = _lines(data[start:stop], last, after)
+            out.damaged += damaged
+        for row in rows:
+            seq = row["seq"]
+            if seq <= last:
+                ordered = False
+            else:
+                last = seq
+        out.rows += rows
+        start = stop
+    if out.end < len(data) and (row := _whole(data[out.end :], last)):  # an editor took the last newline away
+        out.rows.append(row)
+        out.open_end, after, last = True, 0, row["seq"]
+    if not ordered:
+        out.damaged += _sort(out.rows)
+    out.next_seq = last + 1 + after
+    return out
+
+
+def _piece(data: bytes, start: int, stop: int, last: int) -> list[Row] | None:
+    """The rows of a run of lines, all at once; `None` where something is wrong with one."""
+    piece = data[start : stop - 1]
+    try:
+        rows: list[Row] = json.loads(b"[" + piece.replace(b"\n", b",") + b"]")
+    except (ValueError, RecursionError):
+        return None
+    # a newline in the middle of a string would have been read as a comma
+    if len(rows) != piece.count(b"\n") + 1:
+        return None
+    for row in rows:
+        if type(row) is not dict or type(seq := row.get("seq")) is not int or not 0 <= seq <= last + FAR:
+            return None
+        last = seq
+    return rows
+
+
+def _lines(data: bytes, last: int, after: int) -> tuple[list[Row], int, int]:
+    rows: list[Row] = []
+    damaged = 0
+    for line in data[:-1].split(b"\n"):
+        if not line.strip():
+            continue
+        row = _whole(line, last)
+        if row is None:
+            damaged += 1
+            found, whole = _rescue(line, last)
+        else:
+            found, whole = [row], True
+        rows += found
+        if found:
+            last, after = max(last, found[-1]["seq"]), 0
+        after += not whole
+    return rows, damaged, after
+
+
+def _whole(line: bytes, last: int) -> Row | None:
+    """The entry of a line, if it holds just that."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if _is_row(row, last) else None
+
+
+def _is_row(row: object, last: int) -> bool:
+    return isinstance(row, dict) and type(seq := row.get("seq")) is int and 0 <= seq <= last + FAR
+
+
+def _rescue(line: bytes, last: int) -> tuple[list[Row], bool]:
+    """The whole entries in a damaged line (glued to a half one, or behind NULs), and whether it ends with one."""
+    text = line.decode("utf-8", "surrogateescape")
+    rows: list[Row] = []
+    at, end = 0, -1
+    while (at := text.find(_START, at)) >= 0:
+        try:
+            row, end = _decode_at(text, at)
+        except (ValueError, RecursionError):
+            at += 1
+            continue
+        # an escaped byte was none of ours: the entry is damaged, though it parses
+        if _is_row(row, last) and not any("\udc80" <= mark <= "\udcff" for mark in text[at:end]):
+            rows.append(row)
+        at = end
+    return rows, end == len(text)
+
+
+def _sort(rows: list[Row]) -> int:
+    """Puts rows in order; the first of a `seq` stays. How many of the others differ from it."""
+    rows.sort(key=lambda row: row["seq"])
+    kept: list[Row] = []
+    differ = 0
+    for row in rows:
+        if kept and kept[-1]["seq"] == row["seq"]:
+            differ += kept[-1] != row
+        else:
+            kept.append(row)
+    rows[:] = kept
+    return differ
+
+
+__all__ = ["Parsed", "encode", "parse", "same"]
