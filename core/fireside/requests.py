@@ -73,21 +73,22 @@ def build(
     max_tokens: int | None = None,
     effort: str | None = None,
     thinking: str | None = None,
+    model: str | None = None,
 ) -> Request:
     """The request for a context: `messages` are those of the fold, each with the `reply` entry that it is, or `None`.
 
     What is mended: blank text, empty messages and blocks of an unknown kind are left out; lone surrogates become
     U+FFFD; each call gets one result, at the start of the user message after it (`UNKNOWN_RESULT` where there is none),
     and each result has its call; call ids are unique; names match the API's pattern; pictures that no API takes become
-    words. Thinking is left out where it has no signature, or where what stands before it is no longer what it answered.
-    User messages in a row become one. Between two messages of the model in a row, and after the last where the
+    words. Thinking is left out where it has no signature, where what stands before it is no longer what it answered, or
+    where another model than `model` thought it (`None`: do not ask). User messages in a row become one. Between two messages of the model in a row, and after the last where the
     conversation ends with one, the user says `GO_ON`.
 
     >>> request = build([(Message("user", (Text("Hello"), Text(" "))), None)], system="Be brief.")
     >>> request.messages
     (Message(role='user', content=(Text(text='Hello'),)),)
     """
-    builder = Builder(system)
+    builder = Builder(system, model)
     for message, entry in messages:
         builder.add(message, entry)
     return builder.request(tools=tools, max_tokens=max_tokens, effort=effort, thinking=thinking)
@@ -119,7 +120,8 @@ class Builder:
     Whoever keeps it need not give the earlier messages again for the next request: a step costs what is new.
     """
 
-    def __init__(self, system: str | None = None) -> None:
+    def __init__(self, system: str | None = None, model: str | None = None) -> None:
+        self._model = model
         self._system = _sound(system) if system and not system.isspace() else None
         self._turns: list[Message] = []  # the finished ones, as they are sent
         self._prefix = hashlib.blake2b(digest_size=16)  # over the system prompt and the finished turns
@@ -206,12 +208,14 @@ class Builder:
         self._finish(Message("assistant", tuple(sent)))
 
     def _is_unchanged(self, blocks: list[Block], entry: HistoryEntry | None) -> bool:
-        """Whether the thinking is sealed, and what stands before it is, to the letter, what it followed."""
+        """Whether the thinking is sealed and the model's own, and what it followed still stands, to the letter."""
         thoughts = [block for block in blocks if isinstance(block, Thinking)]
         if not thoughts:
             return True
         if entry is None or not all(map(_is_sealed, thoughts)):
             return False
+        if self._model is not None and entry.content.get("model") != self._model:
+            return False  # the API: thinking is bound to its model, too
         return bool(entry.content.get("prefix") == self._prefix.copy().hexdigest())
 
     def _call(self, call: ToolCall) -> ToolCall:
