@@ -1,0 +1,36 @@
+"""`Approval`: a tool call that waits for the person's answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+
+from fireside import Tool, ToolCall
+
+
+def call_line(call: ToolCall) -> str:
+    """A call as one writes it: `read_file(path="x")`."""
+    if call.unreadable is not None:
+        return f"{call.name}({call.unreadable})"
+    args = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in call.args.items())
+    return f"{call.name}({args})"
+
+
+@dataclass(slots=True, eq=False)
+class Approval:
+    """The call, its tool, and the answer to come: `True`, `False`, or the reason for a no."""
+
+    call: ToolCall
+    tool: Tool
+    answered: asyncio.Future[bool | str] = field(repr=False)
+
+    @property
+    def line(self) -> str:
+        """The call as one writes it."""
+        return call_line(self.call)
+
+    def answer(self, allowed: bool | str) -> None:
+        """Gives the answer; a second one does nothing."""
+        if not self.answered.done():
+            self.answered.set_result(allowed)

@@ -1,0 +1,349 @@
+"""`Conversations`: all of them, open or not. The widgets ask here, and nothing here knows a widget."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fireside import Agent, Image, Record, SavedState, State, Store
+
+from fireside_tui.conversations.conversation import SETTINGS, Conversation
+from fireside_tui.conversations.routes import Routes, approval_of
+from fireside_tui.conversations.rows import Row, in_order
+from fireside_tui.conversations.trouble import Trouble, explain
+from fireside_tui.device import Device
+
+KEEP_OPEN = 8
+"""How many conversations at rest stay in memory; the others are loaded again when they are picked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A deleted conversation, as it was: its record, and what the device knew of it."""
+
+    row: Row
+    record: Record | None
+    device: dict[str, Any]
+
+
+class Conversations:
+    """Opens, sends, stops, deletes and brings back. `on_rows` is called when the list is another one than before.
+
+    The Agent is the app's; each conversation runs with a copy of it that has the conversation's own settings.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        agent: Agent,
+        device: Device,
+        *,
+        always_allow: frozenset[str] = frozenset(),
+        on_rows: Callable[[], None] = lambda: None,
+        on_ended: Callable[[Conversation], None] = lambda conversation: None,
+    ) -> None:
+        self.store = store
+        self.device = device
+        self.always_allow = always_allow
+        self.on_rows = on_rows
+        self.on_ended = on_ended
+        self.deleted: list[Deleted] = []
+        self.trouble: Trouble | None = None
+        """Why the list can't be read; `None` when it can."""
+        self.current: Conversation | None = None
+        """The one on the screen: its answers are not marked as unread."""
+        self._open: dict[str, Conversation] = {}
+        self._listed: dict[str, Row] = {}
+        self._gone: set[str] = set()
+        self.agent = agent.copy(
+            store=store,
+            session=None,
+            reporter=Routes(self._open.get, agent.reporter),
+            approve=approval_of(self._open.get, agent),
+        )
+
+    # -- the list
+
+    @property
+    def rows(self) -> list[Row]:
+        """Every conversation: pinned first, then the most recent first."""
+        known = dict(self._listed)
+        for id, conversation in self._open.items():
+            if conversation.state.history and id not in self._gone:
+                known[id] = self._row_of(conversation)
+        for id, draft in self.device.drafts.items():
+            if id not in known and draft.text.strip():
+                title = draft.text.strip().partition("\n")[0][:200]
+                known[id] = Row(id, title, "draft", draft.at)
+        marked = (
+            replace(row, unread=self.device.is_unread(id), pinned=self.device.is_pinned(id),
+                    draft=self.device.draft(id) is not None)
+            if self._is_marked(id) else row
+            for id, row in known.items()
+        )  # fmt: skip
+        return in_order(marked)
+
+    def _is_marked(self, id: str) -> bool:
+        return self.device.is_unread(id) or self.device.is_pinned(id) or self.device.draft(id) is not None
+
+    @staticmethod
+    def _row_of(conversation: Conversation) -> Row:
+        row = Row.of_state(conversation.state)
+        if conversation.approval is not None:
+            return replace(row, status="approval", here=True)
+        if conversation.running:
+            return replace(row, status="running", here=True)
+        return row if conversation.saved else replace(row, status="unsaved")
+
+    def running(self) -> list[Conversation]:
+        """Those that run here."""
+        return [conversation for conversation in self._open.values() if conversation.running]
+
+    async def refresh(self) -> None:
+        """Reads the store's list again, and what other processes did to the conversations that are open here."""
+        try:
+            saved = await self.store.alist()
+        except Exception as error:
+            self.trouble = explain(error)
+            self.on_rows()
+            return
+        self.trouble = None
+        listed = {row.id: row for row in map(Row.of_saved, saved)}
+        changed = listed != self._listed
+        self._listed = listed
+        for row in saved:
+            if (conversation := self._open.get(row.id)) is not None:
+                await self._catch_up(conversation, row)
+        if changed:
+            self.on_rows()
+
+    async def _catch_up(self, conversation: Conversation, row: SavedState) -> None:
+        """What another process did to an open conversation is read again, and where it runs is said."""
+        if conversation.running or conversation.sending or conversation.unsaved:
+            return
+        holder = await asyncio.to_thread(self.store.holder, row.id) if row.status == "running" else None
+        state = conversation.state
+        behind = row.updated_at > state.updated_at or row.turn != state.turn or (row.title or "") != state.title[:200]
+        ended = conversation.elsewhere is not None and holder is None
+        if holder != conversation.elsewhere:
+            conversation.elsewhere = holder
+            conversation.tell_change()
+        if behind or ended:
+            with contextlib.suppress(LookupError, ValueError, OSError):
+                loaded = await self.store.aload(row.id)
+                if not (conversation.running or conversation.sending or conversation.unsaved):
+                    conversation.replace(loaded)
+                    conversation.agent = self._agent_for(loaded)
+
+    async def watch(self, every: float = 1.5) -> None:
+        """Looks at the store for ever; the longer a look takes, the less often."""
+        while True:
+            start = time.monotonic()
+            await self.refresh()
+            await asyncio.sleep(max(every, 20 * (time.monotonic() - start)))
+
+    # -- opening
+
+    async def open(self, id: str) -> Conversation:
+        """The conversation with this id. Raises `LookupError` where there is none, and what the store raises."""
+        conversation = self._open.get(id)
+        if conversation is None:
+            try:
+                state = await self.store.aload(id)
+                saved = True
+            except LookupError:
+                if self.device.draft(id) is None:
+                    raise
+                state, saved = State(id=id), False  # an unsent draft that never was sent
+            conversation = self._open.get(id) or self._add(state, saved=saved)
+            if saved and state.status == "running":
+                conversation.elsewhere = await asyncio.to_thread(self.store.holder, id)
+        self._open[id] = self._open.pop(id)  # the one that was opened last stands last
+        self.device.mark_unread(id, False)
+        return conversation
+
+    def get(self, id: str) -> Conversation | None:
+        """The conversation, if it is open."""
+        return self._open.get(id)
+
+    def new(self, id: str | None = None) -> Conversation:
+        """A conversation in which nothing was said; the store has it from its first message on."""
+        return self._add(State(id=id), saved=False)
+
+    def _add(self, state: State, *, saved: bool) -> Conversation:
+        conversation = Conversation(state, self.agent, saved, self._changed, self._ended, self.always_allow)
+        try:
+            conversation.agent = self._agent_for(state)
+        except (ValueError, TypeError) as error:
+            conversation.trouble = Trouble(f"Its own settings can't be used: {error}.", "/model picks another model.")
+        self._open[state.id] = conversation
+        self._let_go(conversation)
+        return conversation
+
+    def _let_go(self, but: Conversation) -> None:
+        """Conversations at rest that were opened longest ago leave the memory."""
+        resting = [
+            one for one in self._open.values()
+            if not (one is but or one is self.current or one.running or one.sending or one.unsaved)
+        ]  # fmt: skip
+        for one in resting[: max(0, len(resting) - KEEP_OPEN)]:
+            del self._open[one.id]
+
+    def _agent_for(self, state: State) -> Agent:
+        kept = state.data.get(SETTINGS)
+        known = ("model", "system", "effort", "thinking")
+        changes = {key: kept[key] or None for key in known if key in kept} if isinstance(kept, dict) else {}
+        if "model" in changes and changes["model"] is None:
+            del changes["model"]
+        return self.agent.copy(**changes) if changes else self.agent
+
+    def _changed(self, conversation: Conversation) -> None:
+        self.on_rows()
+
+    def _ended(self, conversation: Conversation) -> None:
+        if conversation is not self.current and conversation.saved and conversation.id not in self._gone:
+            self.device.mark_unread(conversation.id)
+        self.on_rows()
+        self.on_ended(conversation)
+
+    # -- what a person does with one
+
+    async def set_settings(self, conversation: Conversation, **changes: Any) -> None:
+        """Gives a conversation its own model, system prompt, effort or thinking; `None` takes the app's again.
+
+        Raises `ValueError` for a model that is not known, and what the store raises.
+        """
+        kept = {key: value for key, value in {**conversation.settings, **changes}.items() if value is not None}
+        trial = State()
+        trial.data[SETTINGS] = kept
+        agent = self._agent_for(trial)
+        if kept:
+            conversation.state.data[SETTINGS] = kept
+        else:
+            conversation.state.data.pop(SETTINGS, None)
+        conversation.agent = agent
+        await conversation.save()
+
+    def use_agent(self, **changes: Any) -> None:
+        """Other settings for all conversations that have none of their own."""
+        self.agent = self.agent.copy(**changes)
+        for conversation in self._open.values():
+            with contextlib.suppress(ValueError, TypeError):
+                conversation.agent = self._agent_for(conversation.state)
+
+    async def rename(self, id: str, title: str) -> None:
+        """Gives a conversation a title. Raises `ValueError` for an empty one, and what the store raises."""
+        conversation = self._open.get(id)
+        if conversation is not None:
+            conversation.state.rename(title)
+            await conversation.save()
+            return
+        state = await self.store.aload(id)
+        state.rename(title)
+        await self.agent.asave(state)
+        await self.refresh()
+
+    async def fork(self, id: str, at: int | None = None) -> Conversation:
+        """A copy under a new id, up to the entry `at`; it is saved at once. Raises what the store raises."""
+        conversation = self._open.get(id)
+        state = conversation.state if conversation else await self.store.aload(id)
+        forked = state.fork(at=at)
+        if forked.history:
+            await self.agent.asave(forked)
+        added = self._add(forked, saved=bool(forked.history))
+        self.on_rows()
+        return added
+
+    async def edit_and_send(
+        self, conversation: Conversation, seq: int, text: str, images: tuple[Image, ...] = ()
+    ) -> Conversation:
+        """Says something else in place of the message `seq`, in a fork: the old branch stays as it is."""
+        before = [entry.seq for entry in conversation.state.history if entry.seq < seq]
+        if before:
+            fork = await self.fork(conversation.id, before[-1])
+        else:
+            fork = self.new()
+            if settings := conversation.settings:
+                await self.set_settings(fork, **settings)
+        await fork.send(text, images=images)
+        return fork
+
+    async def retry(self, conversation: Conversation) -> Conversation:
+        """Asks again: goes on where no answer came, else asks for another answer in a fork."""
+        state = conversation.state
+        if not state.is_answered():
+            conversation.run()
+            return conversation
+        last = next(entry for entry in reversed(list(state.history)) if entry.kind == "user")
+        images = tuple(block for block in last.blocks if isinstance(block, Image))
+        return await self.edit_and_send(conversation, last.seq, last.text, images)
+
+    async def checkpoint(self, conversation: Conversation, message: str) -> None:
+        """Names this point of the conversation, to go back to. Raises `ValueError`, and what the store raises."""
+        conversation.state.checkpoint(message)
+        await conversation.save()
+
+    async def rewind(self, conversation: Conversation, seq: int) -> None:
+        """Goes back to a checkpoint. Raises `ValueError` while a run goes on, `LookupError` where there is none."""
+        conversation.state.restore(seq)
+        await conversation.save()
+
+    # -- deleting
+
+    async def delete(self, id: str) -> Deleted:
+        """Deletes a conversation; one that runs here is stopped first. `undo` brings it back.
+
+        Raises `StateInUseError` where another process runs it, and what the store raises: it is then still there.
+        """
+        row = next((row for row in self.rows if row.id == id), None)
+        conversation = self._open.get(id)
+        if conversation is not None:
+            await conversation.stop()
+            conversation.take_back()
+        record = await self.store.aread(id)
+        if record is not None:
+            await self.store.adelete(id)
+        self._gone.add(id)
+        self._open.pop(id, None)
+        self._listed.pop(id, None)
+        row = row or Row(id, "Untitled", "waiting", State().updated_at)
+        deleted = Deleted(row, record, self.device.forget(id))
+        self.deleted.append(deleted)
+        self.on_rows()
+        return deleted
+
+    async def undo(self) -> Deleted | None:
+        """Brings back what was deleted last, as it was; `None` where nothing was. Raises what the store raises."""
+        if not self.deleted:
+            return None
+        deleted = self.deleted[-1]
+        id, record = deleted.row.id, deleted.record
+        if record is not None:
+            write = getattr(self.store, "awrite", None)
+            if write is not None:
+                await write(id, record.entries, record.snapshot, create=True)
+            else:
+                await asyncio.to_thread(self.store.write, id, record.entries, record.snapshot, create=True)
+        self.deleted.pop()
+        self._gone.discard(id)
+        self.device.restore(id, deleted.device)
+        if record is not None:
+            self._listed[id] = replace(deleted.row, here=False, unread=False, pinned=False, draft=False)
+        self.on_rows()
+        return deleted
+
+    # -- the end
+
+    async def close(self, within: float | None = None) -> None:
+        """Stops every run and waits until what streamed is saved, at most `within` seconds; the drafts are written."""
+        running = self.running()
+        for conversation in running:
+            conversation.ask_to_stop()
+        ends = [asyncio.ensure_future(conversation.finished()) for conversation in running]
+        if ends:
+            await asyncio.wait(ends, timeout=within)
+        await asyncio.to_thread(self.device.flush)

@@ -1,0 +1,91 @@
+"""`Trouble`: what went wrong, in words a person can act on."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+
+from fireside import (
+    AuthError,
+    ConflictError,
+    ContextTooLongError,
+    Holder,
+    OverloadedError,
+    ProviderError,
+    RateLimitError,
+    StateInUseError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """`text` says what happened, `hint` what one can do about it."""
+
+    text: str
+    hint: str = ""
+
+    @property
+    def line(self) -> str:
+        """Both, in one line."""
+        return f"{self.text} {self.hint}".rstrip()
+
+
+RETRY = "Ctrl+R asks again."
+NO_KEY = "Set ANTHROPIC_API_KEY and start fireside again, or pick the offline demo with /model demo."
+
+
+def elsewhere(holder: Holder | None) -> str:
+    """Where another run of a conversation is."""
+    if holder is None:
+        return "It is being answered somewhere else."
+    return f"It is being answered in process {holder.pid} on {holder.host}, since {holder.since.astimezone():%H:%M}."
+
+
+def explain(error: BaseException) -> Trouble:
+    """An exception in words."""
+    text = _sentence(str(error) or type(error).__name__)
+    match error:
+        case AuthError():
+            return Trouble(text, NO_KEY)
+        case RateLimitError():
+            return Trouble(text, f"Wait a little. {RETRY}")
+        case OverloadedError():
+            return Trouble(text, RETRY)
+        case ContextTooLongError():
+            return Trouble(text, "/compact replaces the conversation by a summary; /edit changes your last message.")
+        case ProviderError():
+            return Trouble(
+                text, RETRY if error.retryable else f"Change the message (/edit) or the model (/model), or {RETRY}"
+            )
+        case StateInUseError():
+            return Trouble(elsewhere(error.holder), "Here it is read-only until then; /fork makes a copy of your own.")
+        case ConflictError():
+            return Trouble("Another window changed this conversation in the meantime.", "/fork keeps what is here.")
+        case LookupError():
+            return Trouble("This conversation was deleted in another window.", "/fork keeps what is here as a new one.")
+        case OSError():
+            return _of_system(error)
+        case SystemExit():
+            return Trouble("A tool tried to end the program.", RETRY)
+    name = type(error).__name__
+    return Trouble(text if isinstance(error, ValueError | TypeError) else f"{name}: {text}")
+
+
+def _of_system(error: OSError) -> Trouble:
+    what = error.strerror or str(error)
+    where = f" ({error.filename})" if error.filename else ""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return Trouble(f"The disk is full{where}.", "Make room, then press Enter again.")
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return Trouble(
+                f"The folder of the conversations can't be written{where}: {what}.",
+                "Mend its rights, or start with --store and another place.",
+            )
+    return Trouble(f"{what}{where}.")
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    text = text[:1].upper() + text[1:] if text[:1].islower() and not text.split(" ")[0].count("_") else text
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
