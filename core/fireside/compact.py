@@ -11,7 +11,7 @@ from fireside.fold import Results, message_of
 from fireside.history import HistoryEntry
 from fireside.messages import Message, Text, Usage
 from fireside.requests import Request, build
-from fireside.run import save, step_saved, tell
+from fireside.run import save_before_think, step_saved, tell
 from fireside.state import State, dumps
 from fireside.think import ask_model
 
@@ -37,7 +37,7 @@ async def compact(agent: Agent, state: State, instructions: str | None = None) -
         kept -= 1
     if not any(isinstance(item, Results) or getattr(item, "kind", "") != "compact" for item in items[:kept]):
         return None
-    await save(agent, state)
+    await save_before_think(agent, state)
     prompt = SUMMARY_PROMPT + (f"\n\n{instructions}" if instructions else "")
     before = [
         (message, item if isinstance(item, HistoryEntry) and item.kind == "reply" else None)

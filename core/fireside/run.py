@@ -44,15 +44,23 @@ async def step_saved(agent: Agent, state: State) -> None:
     state._unsaved_steps += 1
     if state._unsaved_steps >= agent.save_every:
         await save(agent, state)
-    elif agent.store is not None:
+    else:
         state.record_data()  # what JSON can't hold is told before the next request
+
+
+async def save_before_think(agent: Agent, state: State) -> None:
+    """What a request rests on is saved before it leaves: with `save_every` above 1, a person's message at least."""
+    if agent.save_every == 1 or any(entry.kind == "user" for entry in state._entries[state._saved :]):
+        await save(agent, state)
+    else:
+        state.record_data()
 
 
 async def run(agent: Agent, state: State) -> Any:
     """Runs the loop to its stop; the answer."""
     if state._running:
         raise StateInUseError(state.id)
-    lock = NoLock() if agent.store is None else await agent.store._lock(state, inline=inline())
+    lock = NoLock() if agent.store is None else await agent.store._lock_soon(state, inline=inline())
     state._running = True
     try:
         await _open(agent, state)
@@ -73,6 +81,8 @@ async def run(agent: Agent, state: State) -> Any:
 async def _open(agent: Agent, state: State) -> None:
     """Records the run's start and saves it, all or nothing: a State whose id is taken stays as it was."""
     changes = _changes(agent, state) if state._loaded else {}
+    if state._fold.run_open:  # the lock is ours, so that run is dead: what it left open must not run again
+        state._close_cut_off([])
     start = len(state._entries)
     if agent.store is not None and state._saved:
         await save(agent, state)  # what the person said, behind what another process may have added

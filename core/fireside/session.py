@@ -89,11 +89,8 @@ class Session:
         if not found:
             named = f" named {message!r}" if message is not None else ""
             raise LookupError(f"the session {self.session_id!r} has no checkpoint{named}")
-        conversation = self.state
-        if conversation.status == "interrupted":
-            conversation._append("stop", {"end": True, "by": None, "cut": "resume_from_checkpoint"})
-        conversation.restore(found[-1])
-        self.store.save(conversation)
+        self.state.restore(found[-1])
+        self.store.save(self.state)
         return found[-1].data
 
     def save_state(self, state: dict[str, Json]) -> None:

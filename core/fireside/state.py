@@ -339,7 +339,7 @@ class State:
         fork._next_seq = taken[-1].seq + 1
         fork._close_calls(UNKNOWN_RESULT)
         if fork._fold.run_open:
-            fork._append("stop", {"end": True, "by": None, "cut": "fork"}, closing=True)
+            fork._end_dead_run()
         return fork
 
     def to_json(self) -> dict[str, Json]:
@@ -375,7 +375,13 @@ class State:
             names = ", ".join(call.name for call in calls)
             raise ValueError(f"{what} has to wait: these tool calls have no result yet: {names}")
         if closed and self._fold.run_open:
-            raise ValueError(f"{what} has to wait: a run of this State is open")
+            if self.status != "interrupted":
+                raise ValueError(f"{what} has to wait: a run of this State is open")
+            self._end_dead_run()
+
+    def _end_dead_run(self) -> None:
+        """Ends a run whose process is gone, where something else than another run comes next."""
+        self._append("stop", {"end": True, "by": None, "cut": "the process was gone"}, closing=True)
 
     def _close_calls(self, text: str, calls: Iterable[ToolCall] | None = None) -> None:
         for call in self._fold.pending if calls is None else calls:

@@ -17,7 +17,7 @@ from fireside.history import HistoryEntry
 from fireside.messages import Json, Reply
 from fireside.models.base import Delta
 from fireside.requests import Request, build
-from fireside.run import record_error, save, step_saved, tell
+from fireside.run import record_error, save, save_before_think, step_saved, tell
 from fireside.state import State
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ async def think(agent: Agent, state: State) -> HistoryEntry:
     state._settled("think")
     if not state._fold.items:
         raise ValueError("the State has no message yet: state.add_user_message(…) first")
-    await save(agent, state)
+    await save_before_think(agent, state)
     seen = state._next_seq - 1
     request = request_of(agent, state)
     await tell(agent, "on_think_start", state)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from fireside import Agent, FileStore, Session, State, open_store, tool
 from fireside.session import STATE_KEY
 from fireside.testing import FakeModel, tool_call
@@ -112,7 +111,12 @@ async def test_the_async_twins(persistence: object) -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"session_id": "no/slash"}, {"checkpoint_interval": 0}, {"persistence": "mysql://x/y"}, {"persistence": "papyrus"}],
+    [
+        {"session_id": "no/slash"},
+        {"checkpoint_interval": 0},
+        {"persistence": "mysql://x/y"},
+        {"persistence": "papyrus"},
+    ],
     ids=str,
 )
 def test_wrong_settings_are_refused(settings: dict[str, object], tmp_path: Path) -> None:

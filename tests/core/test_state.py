@@ -261,8 +261,15 @@ class TestPending:
     def test_they_also_wait_for_an_open_run(self) -> None:
         state = State("go")
         state._append("run_start", {"agent": {}})
+        state._running = True
         with pytest.raises(ValueError, match="run"):
             state.start_from("x")
+
+    def test_a_run_whose_process_is_gone_is_not_waited_for(self) -> None:
+        state = State("go")
+        state._append("run_start", {"agent": {}})
+        state.start_from("what they said")
+        assert state.status == "waiting"
 
     def test_a_denied_call_has_its_reason(self) -> None:
         state = State("go")

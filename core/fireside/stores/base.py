@@ -245,7 +245,7 @@ class Store:
         except TypeError as error:
             wrong = error
         if len(state._entries) > state._saved:
-            lock = NoLock() if state._running else await self._lock_for_save(state, inline=inline)
+            lock = NoLock() if state._running else await self._lock_soon(state, inline=inline)
             try:
                 await self._write_new(state, inline=inline)
             finally:
@@ -260,8 +260,8 @@ class Store:
         self._bind(state)
         return await self._do("lock", state.id, inline=inline)  # type: ignore[no-any-return]
 
-    async def _lock_for_save(self, state: State, *, inline: bool) -> Lock:
-        """The lock for one write. Another save holds it for a moment only, so it is asked for a few times."""
+    async def _lock_soon(self, state: State, *, inline: bool) -> Lock:
+        """The lock. A save of somebody else holds it for a moment only, so it is asked for a few times."""
         for pause in (0.005, 0.02, 0.05):
             try:
                 return await self._lock(state, inline=inline)
