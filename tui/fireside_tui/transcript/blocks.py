@@ -43,6 +43,8 @@ class Block(NamedTuple):
     """How many cuts inside a line (or paragraph) led here; 0 for a block that begins a line."""
     lead: tuple[int, int] = (0, 0)
     """Where its table's first chunk is, which sets the widths of the columns."""
+    opens: int = -1
+    """Where the line is that opens its fence, for the first chunk: the parser starts again from there."""
 
     @property
     def flows(self) -> bool:
@@ -66,6 +68,11 @@ def split(text: str, resume: Block, env: dict[str, Any]) -> tuple[list[Block], i
     return out, done
 
 
+def read_references(text: str, env: dict[str, Any]) -> None:
+    """Puts the link definitions of `text` into `env`."""
+    _BLOCKS.parse(text, env)
+
+
 def split_plain(text: str, resume: Block) -> tuple[list[Block], int]:
     """Like `split`, for text that is shown as it is."""
     out: list[Block] = []
@@ -79,6 +86,8 @@ def split_plain(text: str, resume: Block) -> tuple[list[Block], int]:
 
 class _Splitter:
     def __init__(self, text: str, resume: Block, env: dict[str, Any]) -> None:
+        if resume.opens >= 0:
+            resume = resume._replace(start=resume.opens, head="", opens=-1)
         self.text, self.resume, self.head = text, resume, resume.head
         self.src = resume.head + text[resume.start :]
         self.offsets = [0, *accumulate(len(line) + 1 for line in self.src.split("\n"))]
@@ -196,15 +205,16 @@ class _Splitter:
         closed = stop - begin - 1 > content.count("\n") or stop < self.complete
         last = begin + 1 + content.count("\n") + (content != "" and not content.endswith("\n"))
         end = self.at(last) if closed else len(self.text)
-        self.chunks("code", begin + 1, self.at(begin + 1), end, opening.split("\n", 1)[0] + "\n", resumed)
+        opens = -1 if resumed else self.at(begin)
+        self.chunks("code", begin + 1, self.at(begin + 1), end, opening.split("\n", 1)[0] + "\n", opens)
 
     def pieces(self, kind: str, token: Token, head: str) -> None:
         """HTML and indented code."""
         begin, stop = self.map(token)
         line = max(begin, self.skip)
-        self.chunks(kind, line, self.at(line), self.at(stop), head.split("\n", 1)[0] + "\n" if head else "", False)
+        self.chunks(kind, line, self.at(line), self.at(stop), head.split("\n", 1)[0] + "\n" if head else "")
 
-    def chunks(self, kind: str, line: int, start: int, end: int, head: str, resumed: bool) -> None:
+    def chunks(self, kind: str, line: int, start: int, end: int, head: str, opens: int = -1) -> None:
         fresh = not self.out
         part = self.resume.part if fresh else 0
         chain = self.resume.chain if fresh else 0
@@ -218,7 +228,9 @@ class _Splitter:
                 chain = chain + 1 if mid else 0
             # A line that goes on must not be taken for the end of the fence.
             opening = head + "x" if chain and kind == "code" else head
-            self.add(line, kind, a, b, first, head=opening if kind == "code" or part else "", part=part, chain=chain)
+            shown = opening if kind == "code" or part else ""
+            self.add(line, kind, a, b, first, head=shown, part=part, chain=chain, opens=opens)
+            opens = -1
             line += self.text.count("\n", a, b)
             part += 1
             first = False

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fireside_tui.safe_text import safe, safe_line
-from fireside_tui.transcript.blocks import START, Block, split, split_plain
+from fireside_tui.transcript.blocks import START, Block, read_references, split, split_plain
 from fireside_tui.transcript.items import ANSWER, FOLDS, Item
 from fireside_tui.transcript.runs import Run
 from fireside_tui.transcript.sums import Sums
@@ -48,10 +48,13 @@ class Doc:
         self.pre = 0  # blocks before the body
         self.body: list[Block] = []
         self.done = 0  # blocks of the body that no later text can change
+        self.resume = START  # the first one that it can
         self.heights = Sums()
         self.width = 0
         self.parses = 0
-        self.env: dict[str, Any] = {}  # link reference definitions
+        self.env: dict[str, Any] = {}  # link reference definitions, as far as the text goes
+        self.references: dict[str, Any] = {}  # those that no later text can change
+        self.version = 0  # grows when a definition comes in: what was laid out before may hold its link
         self.tails: dict[int, tuple[Block, list[Run]]] = {}  # the last row of a chunk, which begins the next one
         self.widths: dict[tuple[int, int], list[int]] = {}  # what the columns of a table's first chunk need
         self.lexed: dict[int, tuple[Block, Any]] = {}  # the highlighter's state at the end of a chunk
@@ -98,7 +101,8 @@ class Doc:
         """Forgets all blocks: another text."""
         self.fed = self.done = 0
         self.body = []
-        self.env = {}
+        self.env, self.references = {}, {}
+        self.version += 1
         self.tails.clear()
         self.lexed.clear()
         self.widths.clear()
@@ -142,17 +146,33 @@ class Doc:
         if end < len(self.text) and (line := self.text.rfind("\n", self.fed, end)) > 0:
             end = line + 1
         self.parses += 1
-        old = self.body[self.done] if self.done < len(self.body) else START._replace(gap=gap)
+        old = self.resume if self.done else START._replace(gap=gap)
         text = self.text if end == len(self.text) else self.text[:end]
         if self.item.kind in ("assistant", "thinking"):
-            more, final = split(text, old, self.env)
+            more, final = self.split(text, old)
         else:
             more, final = split_plain(self.text, old)
             end = len(self.text)
         del self.body[self.done :]
         self.body += more
-        self.done += final
+        if final:
+            self.done += final
+            self.resume = more[final]
         self.fed = end
+
+    def split(self, text: str, old: Block) -> tuple[list[Block], int]:
+        """Blocks from `old` on. A definition counts for all of the text, and the first one with its name wins, so one that
+        is not whole yet must not be kept."""
+        env = {"references": dict(self.references)}
+        more, final = split(text, old, env)
+        found = env["references"]
+        if found != self.env.get("references", {}):
+            self.env = env
+            self.version += 1
+        if final and len(found) > len(self.references):
+            kept = {"references": self.references}
+            read_references(text[old.start : more[final].start], kept)
+        return more, final
 
     # -- the lines around the body
     def body_gap(self, pre: list[Block]) -> bool:

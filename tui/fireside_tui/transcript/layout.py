@@ -20,15 +20,16 @@ CATCH_UP = 2
 class Laid:
     """A block's rows, and what they were made from."""
 
-    __slots__ = ("block", "found", "joined", "plain", "rows", "sure", "tail", "taken")
+    __slots__ = ("block", "found", "joined", "plain", "rows", "sure", "tail", "taken", "version")
 
-    def __init__(self, block: Block, rows: Rows, taken: list[Run], joined: bool, sure: bool) -> None:
+    def __init__(self, block: Block, rows: Rows, taken: list[Run], joined: bool, sure: bool, version: int) -> None:
         self.block = block
         self.rows = rows.rows or [Row([], 0)]
         self.plain = "".join(rows.plain)
         self.tail = rows.tail
         self.taken = taken
         self.joined = joined
+        self.version = version
         self.sure = sure
         """Whether the highlighter's state at its start was known."""
         self.found: tuple[object, list[tuple[int, int]]] | None = None
@@ -107,7 +108,7 @@ def lay(doc: Doc, b: int, width: int, taken: list[Run]) -> Laid:
     if joined and not rows.hold and rows.plain and rows.plain[-1] == "\n":  # a cut inside a line is no line end
         rows.plain.pop()
         rows.length -= 1
-    return Laid(block, rows, taken, joined, sure)
+    return Laid(block, rows, taken, joined, sure, doc.version)
 
 
 def fold_line(rows: Rows, head: str, kind: str) -> None:

@@ -159,7 +159,7 @@ class Roll:
         """Whether laid-out rows are still right."""
         block = doc.blocks[b]
         after = doc.blocks[b + 1] if b + 1 < len(doc.blocks) else None
-        same = laid.block is block or (laid.block == block and b < doc.pre) or laid.block == block
+        same = laid.block == block and (laid.version == doc.version or block.kind not in ("md", "table"))
         return same and laid.taken == taken and laid.joined == (after is not None and after.chain > 0)
 
     def tail(self, m: int, b: int) -> list[Run]:
