@@ -15,9 +15,10 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import is_not
 from typing import Any
 
-from fireside.fold import UNKNOWN_RESULT
+from fireside.fold import UNKNOWN_RESULT, Item, message_of
 from fireside.history import HistoryEntry
 from fireside.messages import Block, Image, Json, Message, Text, Thinking, ToolCall, ToolResult
 
@@ -81,8 +82,9 @@ def build(
     U+FFFD; each call gets one result, at the start of the user message after it (`UNKNOWN_RESULT` where there is none),
     and each result has its call; call ids are unique; names match the API's pattern; pictures that no API takes become
     words. Thinking is left out where it has no signature, where what stands before it is no longer what it answered, or
-    where another model than `model` thought it (`None`: do not ask). User messages in a row become one. Between two messages of the model in a row, and after the last where the
-    conversation ends with one, the user says `GO_ON`.
+    where another model than `model` thought it (`None`: it is not asked whose it is). User messages in a row become
+    one. Between two messages of the model in a row, and after the last where the conversation ends with one, the user
+    says `GO_ON`.
 
     >>> request = build([(Message("user", (Text("Hello"), Text(" "))), None)], system="Be brief.")
     >>> request.messages
@@ -114,11 +116,32 @@ def sendable_tools(tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
     return tuple(out.values())
 
 
-class Builder:
-    """Takes the messages of a conversation in order, and gives the request for those that it has.
+class Requests:
+    """The requests of one conversation: each takes up where the last one ended, so that a step costs what is new.
 
-    Whoever keeps it need not give the earlier messages again for the next request: a step costs what is new.
+    What stood before may change (a compaction, another system prompt): then all is built again.
     """
+
+    def __init__(self) -> None:
+        self._items: list[Item] = []
+        self._for: tuple[str | None, str | None] = (None, None)
+        self._builder = Builder()
+
+    def build(
+        self, items: Sequence[Item], *, system: str | None = None, model: str | None = None, **settings: Any
+    ) -> Request:
+        """The request for the items of a fold; `settings` are those of `build`, which gives the same."""
+        if (system, model) != self._for or len(self._items) > len(items) or any(map(is_not, self._items, items)):
+            self._items, self._for, self._builder = [], (system, model), Builder(system, model)
+        for item in items[len(self._items) :]:
+            self._items.append(item)
+            if (message := message_of(item)) is not None:
+                self._builder.add(message, item if isinstance(item, HistoryEntry) else None)
+        return self._builder.request(**settings)
+
+
+class Builder:
+    """Takes the messages of a conversation in order, and gives the request for those that it has."""
 
     def __init__(self, system: str | None = None, model: str | None = None) -> None:
         self._model = model
