@@ -20,7 +20,7 @@ from fireside.messages import (
     ToolCall,
     ToolResult,
     Usage,
-    blocks_from_json,
+    block_from_json,
 )
 
 UNKNOWN_RESULT = (
@@ -186,7 +186,8 @@ class Fold:
 
     def _user(self, entry: HistoryEntry) -> None:
         text = entry.text
-        entry.blocks  # noqa: B018  a malformed picture raises here, before anything is changed
+        if type(entry.content) is not str:
+            entry.blocks  # noqa: B018  a malformed picture raises here, before anything is changed
         if self.task is None:
             self.task = text
         self._said(entry)
@@ -226,9 +227,9 @@ class Fold:
 
     def _reply(self, entry: HistoryEntry) -> None:
         content = entry.content
-        blocks = blocks_from_json(content["blocks"])
+        calls = _calls_in(content["blocks"])
         usage, seen = Usage.from_json(content["usage"]), content["seen"]
-        text = entry.text
+        text = "" if calls else entry.text
         if self.pending:  # damage: the results of the turn before are lost
             self._close_turn()
         self.partial = None
@@ -239,7 +240,7 @@ class Fold:
         if cut < len(self.items):
             self.items = self.items[:cut]
         self.items.append(entry)
-        self.calls = tuple(block for block in blocks if isinstance(block, ToolCall))
+        self.calls = calls
         self.results, self.asked, self.approvals = {}, set(), {}
         if self.calls:
             self.waiting = [*later, *self.waiting]
@@ -273,7 +274,8 @@ class Fold:
         call = entry.call
         _need(call is not None)
         assert call is not None
-        entry.blocks  # noqa: B018  malformed content raises here
+        if type(entry.content) is not str:
+            entry.blocks  # noqa: B018  malformed content raises here
         if call not in self.calls or call.n in self.results:
             raise LookupError("a result without its call")
         self.results = {**self.results, call.n: entry}
@@ -395,6 +397,20 @@ _STEPS = {
 
 KINDS = tuple(_STEPS)
 """The kinds of entry that this version knows."""
+
+
+def _calls_in(blocks: list[Json]) -> tuple[ToolCall, ...]:
+    """The tool calls of a reply. Raises what a malformed block gives, without making the others for nothing."""
+    calls: list[ToolCall] = []
+    for raw in blocks:
+        kind = raw["type"]
+        if kind == "text":
+            _need(type(raw["text"]) is str)
+        elif kind == "tool_call":
+            calls.append(ToolCall(raw["id"], raw["name"], raw["args"], len(calls), raw.get("unreadable")))
+        else:
+            block_from_json(raw)
+    return tuple(calls)
 
 
 def _need(held: bool) -> None:

@@ -186,14 +186,14 @@ class Usage:
     cost: float | None = None
 
     def __add__(self, other: Usage) -> Usage:
-        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
+        cost, more = self.cost, other.cost
         return Usage(
             self.input + other.input,
             self.output + other.output,
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
             self.requests + other.requests,
-            sum(costs) if costs else None,
+            more if cost is None else cost if more is None else cost + more,
         )
 
     @property
@@ -211,7 +211,15 @@ class Usage:
     @classmethod
     def from_json(cls, raw: Mapping[str, Json]) -> Usage:
         """The inverse of `to_json`; fields that it does not know are ignored."""
-        return cls(**{name: raw[name] for name in (*_TOKENS, "cost") if name in raw})
+        get = raw.get
+        return cls(
+            get("input", 0),
+            get("output", 0),
+            get("cache_read", 0),
+            get("cache_write", 0),
+            get("requests", 0),
+            get("cost"),
+        )
 
 
 _TOKENS = ("input", "output", "cache_read", "cache_write", "requests")

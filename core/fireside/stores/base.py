@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
 from builtins import list as List  # `Store` has a method of that name
 from collections.abc import Callable, Coroutine, Iterable
@@ -20,6 +21,7 @@ from fireside.fold import Fold, shortened
 from fireside.history import VERSION, HistoryEntry
 from fireside.messages import Json, Usage
 from fireside.state import State, Status, check_id, label_of
+from fireside.stores.quiet import no_gc
 
 T = TypeVar("T")
 
@@ -184,7 +186,7 @@ class Store:
 
     async def adelete(self, state_id: str) -> None:
         """`delete`, for a running event loop."""
-        await self._do("delete", state_id)
+        await to_its_end(self._do("delete", state_id))
 
     async def aread(self, state_id: str) -> Record | None:
         """`read`, for a running event loop."""
@@ -204,12 +206,14 @@ class Store:
 
     async def _do(self, name: str, *args: Any, inline: bool = False, **rest: Any) -> Any:
         """Calls the store's own method: in place, or where a loop runs its async twin, or it on a worker thread."""
+        if inline:
+            return getattr(self, name)(*args, **rest)
         own, twin = self._own(name), self._own(f"a{name}")
-        if inline or (own is None and twin is None):
+        if own is None and twin is None:
             return getattr(self, name)(*args, **rest)
         if twin is not None:
-            return await _to_its_end(twin(*args, **rest))
-        return await _to_its_end(asyncio.to_thread(getattr(self, name), *args, **rest))
+            return await twin(*args, **rest)
+        return await asyncio.to_thread(getattr(self, name), *args, **rest)
 
     async def _load(self, state_id: str, *, inline: bool = False) -> State:
         check_id(state_id)
@@ -222,8 +226,12 @@ class Store:
             )
         held = await self._do("holder", state_id, inline=inline) is not None
         if inline or len(record.entries) < 500:
+            return self._state_of(state_id, record, held)
+        return await asyncio.to_thread(self._state_of, state_id, record, held)
+
+    def _state_of(self, state_id: str, record: Record, held: bool) -> State:
+        with no_gc():
             return State._from_record(state_id, record, self, held=held)
-        return await asyncio.to_thread(State._from_record, state_id, record, self, held=held)
 
     def _bind(self, state: State) -> None:
         if state._store is None:
@@ -234,6 +242,9 @@ class Store:
     async def _save(self, state: State, *, inline: bool = False) -> bool:
         if inline:
             return await self._save_now(state, inline=True)
+        return await to_its_end(self._save_in_turn(state))
+
+    async def _save_in_turn(self, state: State) -> bool:
         async with state._save_turn():
             return await self._save_now(state, inline=False)
 
@@ -260,14 +271,24 @@ class Store:
         self._bind(state)
         return await self._do("lock", state.id, inline=inline)  # type: ignore[no-any-return]
 
+    async def _lock_for_run(self, state: State, *, inline: bool) -> Lock:
+        """The lock for a run; one that came too late, for a run that is cancelled, is given back."""
+        if inline:
+            return await self._lock_soon(state, inline=True)
+        return await to_its_end(self._lock_soon(state, inline=False), lambda lock: lock.release())
+
     async def _lock_soon(self, state: State, *, inline: bool) -> Lock:
         """The lock. A save of somebody else holds it for a moment only, so it is asked for a few times."""
-        for pause in (0.005, 0.02, 0.05):
+        # a store may have a cheaper lock for this, one that tells nobody who holds it
+        name = "_lock_for_write" if hasattr(self, "_lock_for_write") else "lock"
+        for pause in (0.005, 0.02, 0.05, 0.0):
             try:
-                return await self._lock(state, inline=inline)
+                return await self._do(name, state.id, inline=inline)  # type: ignore[no-any-return]
             except StateInUseError:
+                if not pause:
+                    raise
                 time.sleep(pause) if inline else await asyncio.sleep(pause)  # noqa: ASYNC251  inline: there is no loop
-        return await self._lock(state, inline=inline)
+        raise AssertionError
 
     async def _write_new(self, state: State, *, inline: bool) -> None:
         """Writes what is new, behind what another writer may have added."""
@@ -282,6 +303,8 @@ class Store:
                 continue
             except ValueError as error:
                 if first == 0 and not isinstance(error, UnicodeError):
+                    if await self._has_begun(state, new, inline=inline):
+                        continue
                     raise ValueError(
                         f"the store has a State {state.id!r} already: go on with it by store.load({state.id!r}), "
                         "or pick another id"
@@ -289,6 +312,14 @@ class Store:
                 raise
             state._saved = upto
             return
+
+    async def _has_begun(self, state: State, new: List[dict[str, Json]], *, inline: bool) -> bool:
+        """Whether the State that is there is this one: its first write had reached the store, but not its answer."""
+        record: Record | None = await self._do("read", state.id, inline=inline)
+        if record is None or not record.entries or record.entries != json.loads(json.dumps(new[: len(record.entries)])):
+            return False
+        state._saved = len(record.entries)
+        return True
 
     async def _catch_up(self, state: State, *, inline: bool) -> bool:
         """Brings a State that is behind its store up to date; whether its own new entries may go behind what is there."""
@@ -315,17 +346,20 @@ class Store:
         return None
 
 
-async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Waits for a write or read under way even when the task is cancelled meanwhile; the cancellation comes after it."""
+async def to_its_end(work: Coroutine[Any, Any, T], undo: Callable[[T], object] | None = None) -> T:
+    """Waits for a write under way even when the task is cancelled meanwhile; the cancellation comes after it.
+
+    `undo` is called with a result that nobody will get.
+    """
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        if not task.cancelled():
-            with contextlib.suppress(BaseException):
-                while not task.done():
-                    with contextlib.suppress(asyncio.CancelledError):
-                        await asyncio.shield(task)
+        while not task.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
+        if not task.cancelled() and task.exception() is None and undo is not None:
+            undo(task.result())
         raise
 
 

@@ -18,7 +18,6 @@ import os
 import secrets
 import time
 from builtins import list as List  # a store has a method of that name
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -29,8 +28,9 @@ from fireside.stores import label as labels
 from fireside.stores import log as logs
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, label_from_entries, newer
 from fireside.stores.disk import Disk, read_from, read_whole
-from fireside.stores.lock import LockFolder, one_at_a_time
+from fireside.stores.lock import LockFolder, OneAtATime, is_at
 from fireside.stores.names import id_of, name_of
+from fireside.stores.quiet import no_gc
 
 Row = dict[str, Json]
 Stamp = tuple[int, int, int]  # what tells that a log is as it was: inode, size, time of the last change
@@ -59,7 +59,8 @@ class FileStore(Store):
     def __init__(self, path: str | os.PathLike[str], *, locks: bool = True) -> None:
         self.path = os.path.abspath(os.fspath(path))
         self._disk = Disk()
-        self._locks = LockFolder(os.path.join(self.path, ".locks")) if locks else None
+        make = lambda folder: self._disk.make_folders(folder)  # noqa: E731  tests put another disk in later
+        self._locks = LockFolder(f"{self.path}/.locks", make) if locks else None
         self._ends: dict[str, tuple[Stamp, int]] = {}  # id → the log as it was left, and its next seq
         self._half_made: set[str] = set()  # ids whose creation failed and could not be taken back
         self._half_written: dict[str, tuple[int, int]] = {}  # id → inode and size that a failed write has to be cut to
@@ -83,14 +84,20 @@ class FileStore(Store):
 
     def lock(self, state_id: str) -> Lock:
         """Takes the State's lock, at once or not at all: `StateInUseError`. It dies with the process that holds it."""
+        return self._lock_as(state_id, brief=False)
+
+    def _lock_for_write(self, state_id: str) -> Lock:
+        return self._lock_as(state_id, brief=True)
+
+    def _lock_as(self, state_id: str, *, brief: bool) -> Lock:
         check_id(state_id)
         if self._locks is None:
             return NoLock()
-        if not os.path.isdir(self._locks.folder):
-            with self._told():
-                self._disk.make_folders(self._locks.folder)
-        with self._told():
-            return self._locks.lock(name_of(state_id), state_id)
+        try:
+            return self._locks.lock(name_of(state_id), state_id, brief=brief)
+        except OSError as error:
+            self._tell(error)
+            raise
 
     def holder(self, state_id: str) -> Holder | None:
         """Who holds the State's lock; `None` where nobody does, or the store was opened without locks."""
@@ -101,11 +108,14 @@ class FileStore(Store):
     def write(self, state_id: str, entries: List[Row], snapshot: Row | None, *, create: bool = False) -> None:
         """See `Store.write`. One fsync, on the log; creating a State also syncs its folder and the one above."""
         folder = self._folder(state_id)
-        with self._told():
+        try:
             if create:
                 self._create(state_id, folder, entries, snapshot)
             else:
                 self._append(state_id, folder, entries, snapshot)
+        except OSError as error:
+            self._tell(error)
+            raise
 
     def _create(self, state_id: str, folder: str, entries: List[Row], snapshot: Row | None) -> None:
         """Makes the folder aside and puts it in its place whole."""
@@ -158,10 +168,11 @@ class FileStore(Store):
         while True:
             fd = self._open(state_id, folder, path)
             try:
-                with one_at_a_time(fd):
-                    if _stamp_at(path)[:1] != _stamp(os.fstat(fd))[:1]:
+                with OneAtATime(fd):
+                    stat = os.fstat(fd)
+                    if not is_at(stat, path):
                         continue  # deleted, and maybe made again, while it was waited for
-                    next_seq, size = self._add(state_id, folder, fd, entries)
+                    next_seq, size = self._add(state_id, folder, fd, stat, entries)
                     if snapshot is not None:
                         labels.write(self._disk, folder, labels.encode(snapshot, next_seq, size))
                         self._rows.pop(name_of(state_id), None)
@@ -179,10 +190,9 @@ class FileStore(Store):
         self._disk.fsync_folder(folder)
         return fd
 
-    def _add(self, state_id: str, folder: str, fd: int, entries: List[Row]) -> tuple[int, int]:
+    def _add(self, state_id: str, folder: str, fd: int, stat: os.stat_result, entries: List[Row]) -> tuple[int, int]:
         """Appends the entries that the log does not have; its next `seq` and its size."""
         disk = self._disk
-        stat = os.fstat(fd)
         if (cut := self._half_written.get(state_id)) and cut[0] == stat.st_ino:
             disk.truncate(fd, cut[1])
             stat = os.fstat(fd)
@@ -252,7 +262,8 @@ class FileStore(Store):
             if label is None:
                 return None
             return Record([], label.content, label.next_seq, damaged=1)
-        parsed = logs.parse(data)
+        with no_gc():
+            parsed = logs.parse(data)
         next_seq, damaged = _next_seq(parsed, label, len(data))
         return Record(parsed.rows, label.content if label else None, next_seq, damaged)
 
@@ -316,14 +327,16 @@ class FileStore(Store):
         folder = self._folder(state_id)
         if not os.path.lexists(folder):
             return
-        with self._told():
-            lock = self.lock(state_id)
-            try:
-                self._remove(state_id, folder)
-                if self._locks:
-                    self._locks.remove(name_of(state_id))
-            finally:
-                lock.release()
+        lock = self.lock(state_id)
+        try:
+            self._remove(state_id, folder)
+            if self._locks:
+                self._locks.remove(name_of(state_id))
+        except OSError as error:
+            self._tell(error)
+            raise
+        finally:
+            lock.release()
 
     def _remove(self, state_id: str, folder: str) -> None:
         disk = self._disk
@@ -333,7 +346,7 @@ class FileStore(Store):
         except OSError:
             fd = -1
         try:
-            with one_at_a_time(fd) if fd >= 0 else contextlib.nullcontext():
+            with OneAtATime(fd):
                 try:
                     disk.rename(folder, aside)
                 except FileNotFoundError:
@@ -363,30 +376,18 @@ class FileStore(Store):
                 ):
                     self._disk.remove_tree(path)
 
-    @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        """Says what to do about a folder that can't be written."""
-        try:
-            yield
-        except OSError as error:
-            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and error.filename is not None:
-                raise OSError(
-                    error.errno,
-                    f"the store's folder {self.path} can't be written ({error.strerror}): "
-                    "give this user write access to it, or choose another one",
-                ) from error
-            raise
+    def _tell(self, error: OSError) -> None:
+        """Raises an error that says what to do where the folder can't be written."""
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and error.filename is not None:
+            raise OSError(
+                error.errno,
+                f"the store's folder {self.path} can't be written ({error.strerror}): "
+                "give this user write access to it, or choose another one",
+            ) from error
 
 
 def _stamp(stat: os.stat_result) -> Stamp:
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
-
-
-def _stamp_at(path: str) -> tuple[int, ...]:
-    try:
-        return _stamp(os.stat(path))
-    except FileNotFoundError:
-        return ()
 
 
 def _updated_at(row: SavedState) -> datetime:

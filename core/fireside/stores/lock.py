@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from fireside.errors import Holder, StateInUseError
@@ -37,10 +37,10 @@ _FAR = 1 << 30  # Windows forbids reading what is locked, so the lock lies far b
 class FileLock:
     """A held lock on a file. `release` gives it back; doing so twice, or in a forked child, does nothing."""
 
-    __slots__ = ("_fd", "_path", "holder")
+    __slots__ = ("_fd", "_path", "holder", "told")
 
     def __init__(self, path: str, fd: int, holder: Holder) -> None:
-        self._path, self._fd, self.holder = path, fd, holder
+        self._path, self._fd, self.holder, self.told = path, fd, holder, False
 
     def release(self) -> None:
         """Gives the lock back."""
@@ -50,7 +50,8 @@ class FileLock:
                 return
             _held.pop(self._path, None)
         with contextlib.suppress(OSError):
-            os.ftruncate(fd, 0)
+            if self.told:
+                os.ftruncate(fd, 0)
         with contextlib.suppress(OSError):
             _unlock(fd)
         os.close(fd)
@@ -82,29 +83,38 @@ if hasattr(os, "register_at_fork"):
 class LockFolder:
     """A folder of lock files, one a State, made when the first lock is taken."""
 
-    def __init__(self, folder: str, without: str = "open the store with locks=False") -> None:
+    def __init__(self, folder: str, make: Callable[[str], None] | None = None) -> None:
         self.folder = folder
-        self._without = without
+        self._make = make or (lambda folder: os.makedirs(folder, 0o700, exist_ok=True))
+        self._real: str | None = None
 
     def _path(self, name: str) -> str:
-        return os.path.join(os.path.realpath(self.folder), name)
+        if self._real is None:
+            real = os.path.realpath(self.folder)
+            if not os.path.isdir(real):
+                return f"{real}/{name}"
+            self._real = real
+        return f"{self._real}/{name}"
 
-    def lock(self, name: str, state_id: str) -> FileLock:
-        """Takes a lock. Raises `StateInUseError` where somebody has it, `OSError` where the file system can't lock."""
+    def lock(self, name: str, state_id: str, *, brief: bool = False) -> FileLock:
+        """Takes a lock. `brief` leaves out to write down who has it: the lock of one write is gone before anyone asks.
+
+        Raises `StateInUseError` where somebody has it, `OSError` where the file system can't lock.
+        """
         path = self._path(name)
         holder: Holder | None = None
         for pause in (*PAUSES, 0):
             with _guard:
                 if ours := _held.get(path):
                     raise StateInUseError(state_id, ours.holder)
-            lock = self._try(path)
+            lock = self._try(path, brief)
             if isinstance(lock, FileLock):
                 return lock
             holder = lock
             time.sleep(pause)
         raise StateInUseError(state_id, holder)
 
-    def _try(self, path: str) -> FileLock | Holder:
+    def _try(self, path: str, brief: bool) -> FileLock | Holder:
         while True:
             fd = self._open(path)
             try:
@@ -112,12 +122,15 @@ class LockFolder:
                     holder = _read(fd)
                     os.close(fd)
                     return holder
-                if not _is_at(fd, path):  # removed with its State while it was waited for
+                stat = os.fstat(fd)
+                if not is_at(stat, path):  # removed with its State while it was waited for
                     os.close(fd)
                     continue
-                lock = FileLock(path, fd, Holder(_host(), os.getpid(), datetime.now(UTC)))
-                with contextlib.suppress(OSError):  # a full disk: nobody will know who, but the lock holds
-                    _write(fd, lock.holder)
+                lock = FileLock(path, fd, Holder(_HOST, os.getpid(), datetime.now(UTC)))
+                if not brief or stat.st_size:  # what a dead holder left would inform wrongly
+                    lock.told = True
+                    with contextlib.suppress(OSError):  # a full disk: nobody will know who, but the lock holds
+                        _write(fd, lock.holder, stat.st_size)
                 with _guard:
                     _held[path] = lock
                 return lock
@@ -131,7 +144,7 @@ class LockFolder:
         try:
             return os.open(path, flags, 0o600)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            self._make(os.path.dirname(path))
             return os.open(path, flags, 0o600)
 
     def _take(self, fd: int, *, shared: bool) -> bool:
@@ -142,7 +155,7 @@ class LockFolder:
                 raise OSError(
                     error.errno,
                     f"the file system of {self.folder} has no locks ({error.strerror}): put the store on another one, "
-                    f"or {self._without} and let one process at a time write",
+                    "or open it with locks=False and let one process at a time write",
                 ) from error
             raise
 
@@ -170,22 +183,25 @@ class LockFolder:
             os.unlink(self._path(name))
 
 
-def _is_at(fd: int, path: str) -> bool:
+def is_at(stat: os.stat_result, path: str) -> bool:
+    """Whether the file that was opened is still the one with this path."""
     try:
-        return os.path.samestat(os.fstat(fd), os.stat(path))
+        return os.path.samestat(stat, os.stat(path))
     except FileNotFoundError:
         return False
 
 
-def _host() -> str:
-    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "this computer")
+_HOST = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "this computer")
+
+_HOST_JSON = json.dumps(_HOST).encode()
 
 
-def _write(fd: int, holder: Holder) -> None:
-    told = json.dumps({"host": holder.host, "pid": holder.pid, "since": holder.since.isoformat()}).encode()
+def _write(fd: int, holder: Holder, size: int) -> None:
+    told = b'{"host":%s,"pid":%d,"since":"%s"}' % (_HOST_JSON, holder.pid, holder.since.isoformat().encode())
     os.lseek(fd, 0, os.SEEK_SET)
     os.write(fd, told)
-    os.ftruncate(fd, len(told))
+    if size > len(told):
+        os.ftruncate(fd, len(told))
 
 
 def _read(fd: int) -> Holder:
@@ -235,22 +251,28 @@ else:
         fcntl.flock(fd, fcntl.LOCK_EX)
 
 
-@contextlib.contextmanager
-def one_at_a_time(fd: int) -> Iterator[None]:
+class OneAtATime:
     """Waits until no other write to this file is under way. On a file system without locks: goes on at once."""
-    locked = True
-    try:
-        _wait_for(fd)
-    except OSError as error:
-        if error.errno not in NO_LOCKS:
-            raise
-        locked = False
-    try:
-        yield
-    finally:
-        if locked:
+
+    __slots__ = ("_fd", "_locked")
+
+    def __init__(self, fd: int) -> None:
+        self._fd, self._locked = fd, False
+
+    def __enter__(self) -> None:
+        if self._fd < 0:
+            return
+        try:
+            _wait_for(self._fd)
+            self._locked = True
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+
+    def __exit__(self, *raised: object) -> None:
+        if self._locked:  # not left to the close: a child that was forked meanwhile has the file open, too
             with contextlib.suppress(OSError):
-                _unlock(fd)
+                _unlock(self._fd)
 
 
-__all__ = ["FileLock", "LockFolder", "one_at_a_time"]
+__all__ = ["FileLock", "LockFolder", "OneAtATime", "is_at"]

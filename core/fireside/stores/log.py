@@ -66,9 +66,9 @@ def parse(data: bytes) -> Parsed:
                 last = seq
         out.rows += rows
         start = stop
-    if out.end < len(data) and (row := _whole(data[out.end :], last)):  # an editor took the last newline away
-        out.rows.append(row)
-        out.open_end, after, last = True, 0, row["seq"]
+    if out.end < len(data) and (open_row := _whole(data[out.end :], last)):  # an editor took the last newline away
+        out.rows.append(open_row)
+        out.open_end, after, last = True, 0, open_row["seq"]
     if not ordered:
         out.damaged += _sort(out.rows)
     out.next_seq = last + 1 + after

@@ -7,11 +7,13 @@ Windows reserves.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _RESERVED = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
 _NAME = re.compile(r"=?([A-Za-z0-9_-]{1,128})(\.[0-9a-f]+)?", re.ASCII)
 
 
+@lru_cache(1024)
 def name_of(state_id: str) -> str:
     """The name: the id; behind a dot which of its letters are capitals, if any; `=` before a reserved word.
 
