@@ -125,9 +125,14 @@ class Agent:
         self.effort = effort
         self.thinking = thinking
         self.max_tokens = max_tokens
-        self.context_window = context_window or getattr(self.model, "context_window", None) or CONTEXT_WINDOW
         self.retries = retries
         self._made = True
+
+    @property
+    def context_window(self) -> int:
+        """The model's limit, in tokens: as set, else what the model knows of itself."""
+        info = getattr(self.model, "info", None)
+        return self._given["context_window"] or (info and info.context_window) or CONTEXT_WINDOW
 
     def __setattr__(self, name: str, value: Any) -> None:
         if hasattr(self, "_made"):

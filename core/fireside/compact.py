@@ -113,6 +113,7 @@ def _side_request(agent: Agent, messages: Iterable[tuple[Message, HistoryEntry |
     return build(
         [*messages, (Message("user", (Text(prompt),)), None)],
         system=agent.system,
+        model=agent.model.name,
         tools=[tool.spec for tool in agent.tools.values()],
         max_tokens=agent.max_tokens,
         effort=agent.effort,

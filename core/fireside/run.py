@@ -60,7 +60,7 @@ async def run(agent: Agent, state: State) -> Any:
     """Runs the loop to its stop; the answer."""
     if state._running:
         raise StateInUseError(state.id)
-    lock = NoLock() if agent.store is None else await agent.store._lock_soon(state, inline=inline())
+    lock = NoLock() if agent.store is None else await agent.store._lock_for_run(state, inline=inline())
     state._running = True
     try:
         await _open(agent, state)

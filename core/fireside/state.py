@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from fireside.fold import UNKNOWN_RESULT, Checkpoint, Fold, message_of, shortened
 from fireside.history import VERSION, HistoryEntry
 from fireside.messages import Image, Json, Message, ToolCall, Usage
+from fireside.requests import Requests
 
 if TYPE_CHECKING:
     from fireside.stores.base import Record, Store
@@ -104,6 +105,7 @@ class State:
         self._running = False  # a run of this process holds the lock, for this very object
         self._loaded = False  # came from a store, and was not run since: a run looks whether its Agent is another
         self._unsaved_steps = 0
+        self._requests = Requests()  # what was built for the last request, to take up from
         self._save_turns: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 
     def __repr__(self) -> str:

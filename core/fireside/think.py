@@ -16,7 +16,7 @@ from fireside.errors import ProviderError
 from fireside.history import HistoryEntry
 from fireside.messages import Json, Reply
 from fireside.models.base import Delta
-from fireside.requests import Request, build
+from fireside.requests import Request
 from fireside.run import record_error, save, save_before_think, step_saved, tell
 from fireside.state import State
 
@@ -35,9 +35,10 @@ OnDelta = Callable[[Delta], Awaitable[None]]
 
 def request_of(agent: Agent, state: State) -> Request:
     """What the next think asks."""
-    return build(
-        state._fold.messages(),
+    return state._requests.build(
+        state._fold.items,
         system=agent.system,
+        model=agent.model.name,
         tools=[tool.spec for tool in agent.tools.values()],
         max_tokens=agent.max_tokens,
         effort=agent.effort,
