@@ -1,0 +1,82 @@
+"""`fireside -p`: one question, its answer on stdout, the conversation saved."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+from typing import Any
+
+import click
+
+from fireside_tui.cli import out
+from fireside_tui.cli.frame import BROKEN_PIPE, FAILED, INTERRUPTED, OK, tell, tell_error
+from fireside_tui.cli.given import Given, agent_of, find_id, newest_id
+from fireside_tui.cli.printing import AsJson, AsText, Both, Printer
+
+
+def ask(given: Given, question: str, *, resume: str | None, newest: bool, agent_file: str | None, as_json: bool) -> int:
+    """Asks, in a new conversation or a saved one; the exit code."""
+    from fireside import State
+
+    text = _joined(question, _piped())
+    agent = agent_of(given, agent_file)
+    store = agent.store or given.store
+    if newest or resume is not None:
+        state = store.load(newest_id(store) if resume is None else find_id(store, resume))
+        if text:
+            state.add_user_message(text)
+        elif state.is_answered() or state.is_finished() or not state.context:
+            raise click.UsageError('there is nothing to go on with: give a question, -p "…"')
+    elif text:
+        state = State(text)
+    else:
+        raise click.UsageError('there is no question: fireside -p "…", or text from a pipe')
+    printer: Printer = (AsJson if as_json else AsText)()
+    reporter = printer if agent.reporter is None else Both(printer, agent.reporter)
+    agent = agent.copy(reporter=reporter)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    try:
+        agent.run(state)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+        printer.end(state, code, None)
+        tell("stopped", code)
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else FAILED
+        if code != BROKEN_PIPE:
+            printer.end(state, code, None)
+    except Exception as error:
+        printer.end(state, FAILED, error)
+        code = tell_error(error)
+    else:
+        code = FAILED if state.stopped_by == "limit" and state.answer is None else OK
+        printer.end(state, code, None)
+        return code
+    if len(state.history) and store.read(state.id) is not None and code != BROKEN_PIPE:
+        tell(f"the conversation is kept: fireside -p --resume {_short(store, state.id)} goes on with it")
+    return code
+
+
+def _short(store: Any, id: str) -> str:
+    return out.short_ids([row.id for row in store.list()]).get(id, id)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _piped() -> str:
+    """What comes through a pipe; nothing where a person types."""
+    if sys.stdin.isatty():
+        return ""
+    try:
+        return sys.stdin.buffer.read().decode(errors="replace")
+    except (OSError, ValueError) as error:
+        raise click.ClickException(f"stdin can't be read: {error}") from None
+
+
+def _joined(question: str, piped: str) -> str:
+    """The question first, then what it is about."""
+    return "\n\n".join(part for part in (question.strip(), piped.strip("\r\n")) if part.strip())

@@ -1,0 +1,119 @@
+"""`Given`: the options that a command was called with, and what follows from them: settings, store, conversation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from fireside import Agent, State, Store
+
+    from fireside_tui.config import Config
+
+
+@dataclass
+class Given:
+    """What was given. Nothing is opened before it is asked for."""
+
+    options: dict[str, Any] = field(default_factory=dict)
+    config_file: Path | None = None
+
+    @cached_property
+    def config(self) -> Config:
+        """The settings; raises `ConfigError`."""
+        from fireside_tui.config import load_config
+
+        return load_config(self.config_file, options=self.options)
+
+    @cached_property
+    def store(self) -> Store:
+        """Where the conversations are."""
+        from fireside.stores import open_store
+
+        return open_store(self.config.place)
+
+    def id(self, start: str) -> str:
+        """The whole id of a conversation, from a unique start of it. Raises `LookupError` that lists the choices."""
+        return find_id(self.store, start)
+
+    def load(self, start: str) -> State:
+        """The conversation with this id, or the only one whose id starts so."""
+        return self.store.load(self.id(start))
+
+
+def find_id(store: Store, start: str) -> str:
+    """The id that `start` names in a store: all of it, or a unique start."""
+    from fireside.state import check_id
+
+    check_id(start)
+    ids = [row.id for row in store.list()]
+    if start in ids:
+        return start
+    found = [id for id in ids if id.startswith(start)]
+    if len(found) == 1:
+        return found[0]
+    if not found and store.read(start) is not None:
+        return start  # damaged beyond listing, but there
+    if not found:
+        raise LookupError(f"there is no conversation {start!r} (fireside list shows them)")
+    shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+    raise LookupError(f"{start!r} is the start of several ids: {shown}")
+
+
+def newest_id(store: Store) -> str:
+    """The id of the conversation that was active last. Raises `LookupError` where there is none."""
+    rows = store.list()
+    if not rows:
+        raise LookupError("there is no conversation yet to continue")
+    return rows[0].id
+
+
+def agent_of(given: Given, file: str | None) -> Agent:
+    """The Agent that answers: a user's own from a file, or the one that the settings describe."""
+    from fireside_tui.cli.agents import load_agent, make_agent
+
+    if file is None:
+        return make_agent(given.config, given.store)
+    agent = load_agent(file)
+    changes = {key: given.options[key] for key in ("model", "system") if given.options.get(key)}
+    if "store" in given.options or agent.store is None:
+        changes["store"] = given.store
+    return agent.copy(**changes) if changes else agent
+
+
+def common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command `--store` and `--config`, which may stand before or behind the subcommand's name, and `Given`."""
+    given = click.make_pass_decorator(Given, ensure=True)
+    place = click.option(
+        "--store",
+        metavar="PLACE",
+        expose_value=False,
+        callback=functools.partial(_keep, "store"),
+        help="Where conversations are: a folder, sqlite:///…, postgresql://…",
+    )
+    config = click.option(
+        "--config",
+        metavar="FILE",
+        expose_value=False,
+        callback=functools.partial(_keep, "config"),
+        help="The config file.",
+    )
+    return place(config(given(command)))
+
+
+def _keep(name: str, ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    given = ctx.ensure_object(Given)
+    if value is None:
+        return
+    if not value:
+        raise click.UsageError(f"--{name} needs a value", ctx)
+    if name == "config":
+        given.config_file = Path(value).expanduser()
+    else:
+        given.options[name] = value
