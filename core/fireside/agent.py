@@ -144,7 +144,10 @@ class Agent:
 
     def copy(self, **changes: Any) -> Agent:
         """Another Agent with some settings changed. Raises `TypeError` for a setting that there is none of."""
-        return type(self)(**{**self._given, **changes})
+        other = type(self)(**{**self._given, **changes})
+        if not changes.keys() & {"model", "base_url", "api_key"}:
+            object.__setattr__(other, "model", self.model)  # and with it the connections that it keeps
+        return other
 
     # -- actions, each with its async twin
 

@@ -29,9 +29,19 @@ class Driver:
 
 
 _driver: contextvars.ContextVar[Driver | None] = contextvars.ContextVar("fireside_driver", default=None)
-_portal: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar(
-    "fireside_portal", default=None
-)
+
+
+class Portal:
+    """The way from a worker thread back to the loop of its run, open as long as somebody waits for that thread."""
+
+    __slots__ = ("loop", "open")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.open = True
+
+
+_portal: contextvars.ContextVar[Portal | None] = contextvars.ContextVar("fireside_portal", default=None)
 
 
 def inline() -> bool:
@@ -50,8 +60,10 @@ def true_cause(error: BaseException) -> BaseException:
 def drive(work: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
     """Runs the coroutine that `work` makes to its end. `name` is the sync name that was called."""
     portal = _portal.get()
-    if portal is not None and portal.is_running() and not _in_loop():
-        return asyncio.run_coroutine_threadsafe(work(), portal).result()
+    if portal is not None and not _in_loop():
+        if not portal.open or not portal.loop.is_running():
+            raise RuntimeError(f"{name} came too late: the run that this thread works for has ended")
+        return asyncio.run_coroutine_threadsafe(work(), portal.loop).result()
     if _in_loop():
         raise TypeError(f"{name} can't be called inside a running event loop; await a{name} there")
     loop = asyncio.new_event_loop()
@@ -147,7 +159,8 @@ async def in_thread(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
     context = contextvars.copy_context()
-    context.run(_portal.set, loop)
+    portal = Portal(loop)
+    context.run(_portal.set, portal)
 
     def deliver(set_it: Callable[[Any], None], value: Any) -> None:
         if not future.done():
@@ -170,4 +183,7 @@ async def in_thread(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
             loop.call_soon_threadsafe(deliver, *told)
 
     threading.Thread(target=work, name=f"fireside {getattr(function, '__name__', 'tool')}", daemon=True).start()
-    return await future
+    try:
+        return await future
+    finally:
+        portal.open = False

@@ -35,6 +35,11 @@ class TestSettings:
         assert (other.system, other.name, list(other.tools)) == ("two", "A", ["add"])
         assert agent.system == "one"
 
+    def test_a_copy_keeps_the_connections_unless_it_speaks_to_another_model(self) -> None:
+        agent = Agent("claude-sonnet-5")
+        assert agent.copy(system="x").model is agent.model
+        assert agent.copy(model="claude-opus-5").model is not agent.model
+
     def test_a_setting_that_there_is_none_of_is_refused(self) -> None:
         with pytest.raises(TypeError, match="sytem"):
             Agent(FakeModel([])).copy(sytem="x")

@@ -7,9 +7,8 @@ import importlib
 import pkgutil
 from pathlib import Path
 
-import pytest
-
 import fireside
+import pytest
 
 MODULES = [info.name for info in pkgutil.walk_packages(fireside.__path__, "fireside.")]
 

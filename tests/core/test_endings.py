@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from fireside import Agent, FileStore, OverloadedError, ProviderError, Reporter, ResumeWarning, State, tool
+from fireside import Agent, FileStore, OverloadedError, ProviderError, Reporter, ResumeWarning, State, loop, tool
 from fireside.messages import Text
 from fireside.models.base import Delta
 from fireside.testing import FakeModel, tool_call
@@ -137,6 +137,32 @@ def test_a_sync_tool_that_still_works_does_not_hold_the_end_back(tmp_path: Path)
     let_go.set()
     assert ended.wait(10)
     assert "late" not in [entry.text for entry in store.load("s").history]
+
+
+async def test_a_sync_loop_function_that_is_stopped_asks_for_nothing_more(tmp_path: Path) -> None:
+    begun, let_go, told = threading.Event(), threading.Event(), threading.Event()
+    late: list[BaseException] = []
+
+    @loop()
+    def patient(agent: Agent, state: State) -> None:
+        begun.set()
+        let_go.wait(20)
+        try:
+            agent.think(state)
+        except BaseException as error:
+            late.append(error)
+        told.set()
+
+    model, state = FakeModel(["never asked for"]), State("go")
+    task = asyncio.create_task(Agent(model, loop=patient).arun(state))
+    assert await asyncio.to_thread(begun.wait, 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    let_go.set()
+    assert await asyncio.to_thread(told.wait, 10)
+    assert isinstance(late[0], RuntimeError)
+    assert model.requests == []
 
 
 def test_a_failed_save_in_a_good_run_is_raised_and_the_next_save_writes_it(tmp_path: Path) -> None:
