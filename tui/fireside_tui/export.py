@@ -11,6 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Literal
 
+from fireside_tui.fences import next_fence
 from fireside_tui.reading import Call, Note, Said, read
 from fireside_tui.safe_text import safe, safe_line
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 Format = Literal["md", "json"]
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _TAG = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|(<)(?=[a-zA-Z/!?])(?!https?://|mailto:)")  # a code span, or a tag
 NAMES = {"you": "You", "claude": "Claude"}
 
@@ -127,7 +127,7 @@ def _escaped(text: str) -> str:
     """Without tags, outside of code: an unclosed comment or `</details>` would reach beyond its block."""
     out, fence = [], ""
     for line in text.replace("\r\n", "\n").split("\n"):
-        fence, inside = _next_fence(line, fence)
+        fence, inside = next_fence(line, fence)
         out.append(line if inside else _TAG.sub(lambda match: "&lt;" if match[2] else match[0], line))
     return "\n".join(out)
 
@@ -148,18 +148,8 @@ def closed(text: str) -> str:
     fence = ""
     text = _escaped(text)
     for line in text.split("\n"):
-        fence, _ = _next_fence(line, fence)
+        fence, _ = next_fence(line, fence)
     return f"{text}\n{fence}" if fence else text
-
-
-def _next_fence(line: str, fence: str) -> tuple[str, bool]:
-    """The fence that is open after a line (empty: none), and whether the line belongs to a code block."""
-    match = _FENCE.match(line)
-    if not fence:
-        opens = match and not (match[1][0] == "`" and "`" in match[2])
-        return (match[1], True) if match and opens else ("", False)
-    closes = match and match[1][0] == fence[0] and len(match[1]) >= len(fence) and not match[2].strip()
-    return ("" if closes else fence), True
 
 
 def _inline(text: str) -> str:

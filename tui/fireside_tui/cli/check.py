@@ -34,5 +34,6 @@ def doctor(given: Given, as_json: bool) -> int:
             out.write(("\n" if room else "") + out.bold(finding.room))
             room = finding.room
         mark, colour = MARKS[finding.verdict]
-        out.write(f"  {click.style(mark, fg=colour)} {finding.name:<14} {safe_line(finding.text)}")
+        line = out.folded(f"    {finding.name:<14} {safe_line(finding.text)}", " " * 19)
+        out.write(f"  {click.style(mark, fg=colour)}{line[3:]}")
     return FAILED if wrong else OK

@@ -125,7 +125,7 @@ def _said(said: Said) -> str:
     for part in said.parts:
         match part:
             case Text(text) if text.strip():
-                lines.append(safe(text).strip("\n"))
+                lines.append(out.wrapped(safe(text).strip("\n")))
             case Thinking(text) if text.strip():
                 lines.append(out.dim(out.indented(text, "┊ ")))
             case Image(data, media_type):
@@ -145,7 +145,7 @@ def _call(call: Call) -> str:
     outcome = call.outcome
     if call.result is not None:
         outcome += f" · {out.size(len(call.result.text))} characters"
-    line = safe_line(f"▸ {call.call.name}({given})", 100)
+    line = safe_line(f"▸ {call.call.name}({given})", max((out.width() or 120) - len(outcome) - 2, 20))
     return f"{line}  {click.style(outcome, fg='red' if call.outcome == 'failed' else None, dim=True)}"
 
 
@@ -183,12 +183,14 @@ def search(given: Given, words: tuple[str, ...], as_json: bool, limit: int) -> i
 
 
 def _hit(hit: Hit, short: str) -> str:
+    room = out.width()
+    text = safe_line(hit.snippet)  # mark for character, so the ranges stay true but for CRLF, which no snippet has
+    cut = safe_line(text, room and room - 2)
     snippet, end = "", 0
     for first, last in hit.marks:
-        snippet += safe_line(hit.snippet[end:first]) + out.bold(safe_line(hit.snippet[first:last]))
+        snippet += cut[end:first] + out.bold(cut[first:last])
         end = last
-    snippet += safe_line(hit.snippet[end:])
-    room = out.width()
+    snippet += cut[end:]
     title = safe_line(hit.title, room and max(room - len(short) - 16, 10))
     return f"{short}  {out.bold(title)}  {out.dim(out.ago(hit.at))}\n  {snippet}"
 

@@ -6,12 +6,14 @@ import json
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
+from fireside_tui.fences import next_fence
 from fireside_tui.safe_text import safe
 
 COLOURS = {"running": "green", "approval": "magenta", "interrupted": "yellow", "failed": "red", "limit": "yellow"}
@@ -85,6 +87,25 @@ def ago(then: datetime, now: datetime | None = None) -> str:
 def indented(text: str, by: str = "  ") -> str:
     """Harmless text with each line moved in."""
     return "\n".join(f"{by}{line}".rstrip() for line in safe(text).strip("\n").split("\n"))
+
+
+def wrapped(text: str) -> str:
+    """Prose broken between words where it is wider than the terminal; code, tables and what is piped stay as they are."""
+    lines, fence = [], ""
+    for line in text.split("\n"):
+        fence, code = next_fence(line, fence)
+        lines.append(line if code or line.startswith(("|", "    ")) else folded(line))
+    return "\n".join(lines)
+
+
+def folded(line: str, hang: str = "") -> str:
+    """One line broken between words where it is wider than the terminal; those that follow begin with `hang`."""
+    room = width()
+    if room is None or len(line) <= room:
+        return line
+    return textwrap.fill(
+        line, room, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
+    )
 
 
 def size(count: int) -> str:
