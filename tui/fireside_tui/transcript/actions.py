@@ -34,7 +34,7 @@ class TranscriptMessage(Message):
 class Actions:
     """Mixed into `Transcript`, which draws."""
 
-    class LinkChosen(TranscriptMessage):
+    class LinkChosen(TranscriptMessage, namespace="transcript"):
         """A link was clicked. Nothing is opened: the app asks or opens `url`, which is http or https."""
 
         def __init__(self, transcript: Transcript, key: str, url: str) -> None:
@@ -42,10 +42,10 @@ class Actions:
             self.url = url
             """The target."""
 
-    class CursorMoved(TranscriptMessage):
+    class CursorMoved(TranscriptMessage, namespace="transcript"):
         """The cursor is on another item ("" for none)."""
 
-    class FoldChanged(TranscriptMessage):
+    class FoldChanged(TranscriptMessage, namespace="transcript"):
         """An item was folded or opened by the user."""
 
         def __init__(self, transcript: Transcript, key: str, folded: bool) -> None:

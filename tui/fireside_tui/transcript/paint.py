@@ -41,8 +41,11 @@ class Painter:
 
     @property
     def base(self) -> Style:
-        """The look of an empty cell."""
-        return self.widget.rich_style
+        """The look of an empty cell (kept: Textual computes it anew each time, for every row of every draw)."""
+        style = self.styles.get(())
+        if style is None:
+            style = self.styles[()] = self.widget.rich_style
+        return style
 
     def style(self, names: Names) -> Style:
         """The look of a run."""
@@ -92,10 +95,10 @@ class Painter:
         if row.fill and used < room:
             segments.append(Segment(" " * (room - used), self.style(row.fill)))
             used = room
-        strip = Strip(segments, GUTTER + used)
         if used > room:
-            strip = strip.crop(0, width - MARGIN)
-        return strip.adjust_cell_length(width, base)
+            return Strip(segments, GUTTER + used).crop(0, width - MARGIN).adjust_cell_length(width, base)
+        segments.append(Segment(" " * (room - used + MARGIN), base))
+        return Strip(segments, width)
 
     def style_of_mark(self, name: str) -> Style:
         """What a mark changes in the look under it."""

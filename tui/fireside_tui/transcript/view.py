@@ -73,7 +73,7 @@ class Transcript(Actions, ScrollView, can_focus=True):
         self._look: object = None
         self._timer: Timer | None = None
         self._next_draw = 0.0
-        self._more_below = False
+        self._news = self._more_below = False  # text came in; and it lies below what is in view
         self._cursor: str | None = None
         self._search: Search | None = None
         self._hit: Hit | None = None
@@ -114,6 +114,7 @@ class Transcript(Actions, ScrollView, can_focus=True):
     def add(self, item: Item) -> None:
         """Puts an item below the others."""
         self.roll.add(item)
+        self._news = True
         self._schedule()
 
     def append(self, key: str, text: str) -> None:
@@ -121,6 +122,7 @@ class Transcript(Actions, ScrollView, can_focus=True):
         if key not in self.roll.index:
             raise KeyError(f"no item {key!r}: add it before text is streamed onto it")
         self._pending.setdefault(key, []).append(text)
+        self._news = True
         self._schedule()
 
     def change(self, key: str, **fields: Any) -> None:
@@ -210,12 +212,13 @@ class Transcript(Actions, ScrollView, can_focus=True):
     def _draw(self) -> None:
         self._timer = None
         began = monotonic()
-        below = self.roll.sums.total
         self._join()
         self._redraw()
         self._work(began)
-        if not self.roll.following and self.roll.sums.total > below:
-            self._note_below()
+        if self._news and not self.roll.following and not self._more_below:
+            self._more_below = True
+            self._redraw()
+        self._news = False
         self.draws += 1
         now = monotonic()
         self._next_draw = max(began + self.MIN_INTERVAL, now + (now - began) * (1 / self.MAX_SHARE - 1))
@@ -308,11 +311,6 @@ class Transcript(Actions, ScrollView, can_focus=True):
             return strip
         chip = [Segment(self.CHIP, self._painter.style(("below",))), Segment(" ", self._painter.base)]
         return Strip.join([strip.crop(0, left), Strip(chip)]).adjust_cell_length(width, self._painter.base)
-
-    def _note_below(self) -> None:
-        if not self._more_below:
-            self._more_below = True
-            self._redraw()
 
     def _sync(self) -> None:
         """Brings scroll_y and the scrollbar in line with the anchor: no layout, no repaint of the text."""
