@@ -273,6 +273,15 @@ class FileStore(Store):
             names = os.listdir(self.path)
         except (FileNotFoundError, NotADirectoryError):
             return []
+        with no_gc():
+            rows = self._rows = self._list(names)
+        if not self._swept:
+            self._sweep(names)
+        out = [self._as_it_runs(row) if row.status == "running" else row for _, row in rows.values()]
+        out.sort(key=_updated_at, reverse=True)
+        return out
+
+    def _list(self, names: List[str]) -> dict[str, tuple[Stamp, SavedState]]:
         before, rows, stat, root = self._rows, {}, os.stat, self.path
         for name in names:
             try:
@@ -287,12 +296,7 @@ class FileStore(Store):
                 rows[name] = known
             elif (state_id := id_of(name)) is not None and (row := self._row(name, state_id, stamp)) is not None:
                 rows[name] = (stamp, row)
-        self._rows = rows
-        if not self._swept:
-            self._sweep(names)
-        out = [self._as_it_runs(row) if row.status == "running" else row for _, row in rows.values()]
-        out.sort(key=_updated_at, reverse=True)
-        return out
+        return rows
 
     def _as_it_runs(self, row: SavedState) -> SavedState:
         try:
@@ -305,8 +309,10 @@ class FileStore(Store):
         folder = f"{self.path}/{name}"
         label = labels.read(folder)
         if label is not None and label.size >= stamp[1] and label.content.get("id") == state_id:
-            with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+            try:
                 return SavedState.from_label(label.content, running=True)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                pass
         try:
             parsed = logs.parse(read_whole(f"{folder}/log.jsonl"))
             again = label_from_entries(state_id, parsed.rows, parsed.next_seq)
@@ -368,7 +374,7 @@ class FileStore(Store):
     def _sweep(self, names: List[str]) -> None:
         """Removes what deletions and creations that were cut off left behind, once for each store object."""
         self._swept = True
-        for name in names:
+        for name in [name for name in names if name[0] == "."]:
             path = f"{self.path}/{name}"
             with contextlib.suppress(OSError):
                 if name.startswith(".deleted-") or (

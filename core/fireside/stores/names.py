@@ -30,7 +30,7 @@ def id_of(name: str) -> str | None:
     """The id that has this name; `None` where none has."""
     if match := _NAME.fullmatch(name):
         state_id = match[1]
-        if name == state_id and name.islower() and not _RESERVED.fullmatch(name):  # the usual case, without building it
+        if len(name) > 4 and name == name.lower() == state_id:  # the usual case, without building it
             return state_id
         if name_of(state_id) == name:
             return state_id
