@@ -76,10 +76,11 @@ def _wrap_any(text: str, width: int) -> list[int]:
     last, wide = "", False
     for start, stop, cells in split_graphemes(text)[0]:
         char = text[start]
+        blank = char == " " and stop - start == 1
         joint = (wide or cells == 2) and last and char not in _NO_START and last not in _NO_END
-        if char != " " and (last == " " or joint):
+        if not blank and (last == " " or joint):
             chance, since = start, 0
-        if used + cells > width and char != " ":
+        if used + cells > width and not blank:
             if chance > row:
                 cuts.append(chance)
                 row, used = chance, since

@@ -20,19 +20,24 @@ CATCH_UP = 2
 class Laid:
     """A block's rows, and what they were made from."""
 
-    __slots__ = ("block", "found", "joined", "plain", "rows", "sure", "tail", "taken", "version")
+    __slots__ = ("block", "found", "goes_on", "plain", "rows", "sure", "tail", "taken", "version")
 
-    def __init__(self, block: Block, rows: Rows, taken: list[Run], joined: bool, sure: bool, version: int) -> None:
+    def __init__(self, block: Block, rows: Rows, taken: list[Run], goes_on: str, sure: bool, version: int) -> None:
         self.block = block
         self.rows = rows.rows or [Row([], 0)]
         self.plain = "".join(rows.plain)
         self.tail = rows.tail
         self.taken = taken
-        self.joined = joined
+        self.goes_on = goes_on
         self.version = version
         self.sure = sure
         """Whether the highlighter's state at its start was known."""
         self.found: tuple[object, list[tuple[int, int]]] | None = None
+
+    @property
+    def joined(self) -> bool:
+        """Whether the text goes on in the next block without a line end."""
+        return self.goes_on == "line"
 
 
 def state_before(doc: Doc, b: int) -> State | None:
@@ -62,19 +67,29 @@ def read_on(doc: Doc, b: int, state: State) -> State:
     return state
 
 
+def goes_on(doc: Doc, b: int) -> str:
+    """What of block `b` goes on in the next one: a "line", a "table", or nothing."""
+    after = doc.blocks[b + 1] if b + 1 < len(doc.blocks) else None
+    if after is None or b < doc.pre:
+        return ""
+    if after.chain:
+        return "line"
+    return "table" if after.kind == "table" and after.part else ""
+
+
 def lay(doc: Doc, b: int, width: int, taken: list[Run]) -> Laid:
     """Lays block `b` out. `taken`: the last row of the chunk before it, which it goes on with."""
     block = doc.blocks[b]
     item = doc.item
     source = doc.text[block.start : block.end]
-    after = doc.blocks[b + 1] if b + 1 < len(doc.blocks) else None
-    joined = after is not None and after.chain > 0 and doc.pre <= b
+    more = goes_on(doc, b)
+    joined = more == "line"
     inner = item.kind in ("thinking", "tool") and block.kind not in ("heading", "fold", "state")
     bar = [Run("│ ", ("bar",), drawn=True)] if inner else []
     rows = Rows(width, bar, ("thought",) if item.kind == "thinking" and inner else ())
     if block.gap:
         rows.row([])
-    rows.hold = joined and after is not None and after.flows
+    rows.hold = joined and doc.blocks[b + 1].flows
     sure = True
     kind = block.kind
     if kind == "heading":
@@ -101,14 +116,14 @@ def lay(doc: Doc, b: int, width: int, taken: list[Run]) -> Laid:
         )
         if sure:
             doc.lexed[b] = (block, end)
-    elif kind == "table" and block.part:
+    elif kind == "table" and (block.part or more):
         table(rows, doc, block, source)
     else:
         markdown_rows(rows, source, doc.env, head=block.head, number=block.number, tail=taken)
     if joined and not rows.hold and rows.plain and rows.plain[-1] == "\n":  # a cut inside a line is no line end
         rows.plain.pop()
         rows.length -= 1
-    return Laid(block, rows, taken, joined, sure, doc.version)
+    return Laid(block, rows, taken, more, sure, doc.version)
 
 
 def fold_line(rows: Rows, head: str, kind: str) -> None:
@@ -150,11 +165,11 @@ def plain(rows: Rows, source: str, kind: str, taken: list[Run], first: bool) -> 
 
 
 def table(rows: Rows, doc: Doc, block: Block, source: str) -> None:
-    """A later chunk of a table, with the first one's columns."""
-    a, b = block.lead
+    """A chunk of a long table, with the columns that the first one needs."""
+    a, b = block.lead if block.part else (block.start, block.end)
     tokens: list[Token] = PARSER.parse(block.head + source, doc.env)
     close = next((i for i, token in enumerate(tokens) if token.type == "table_close"), None)
     if close is None:
         markdown_rows(rows, source, doc.env)
         return
-    table_rows(rows, tokens[:close], [], doc.table_widths(a, b, table_widths), head=False)
+    table_rows(rows, tokens[:close], [], doc.table_widths(a, b, table_widths), head=not block.part)

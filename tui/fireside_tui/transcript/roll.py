@@ -158,9 +158,8 @@ class Roll:
     def fresh(doc: Doc, b: int, laid: Laid, taken: list[Run]) -> bool:
         """Whether laid-out rows are still right."""
         block = doc.blocks[b]
-        after = doc.blocks[b + 1] if b + 1 < len(doc.blocks) else None
         same = laid.block == block and (laid.version == doc.version or block.kind not in ("md", "table"))
-        return same and laid.taken == taken and laid.joined == (after is not None and after.chain > 0)
+        return same and laid.taken == taken and laid.goes_on == layout.goes_on(doc, b)
 
     def tail(self, m: int, b: int) -> list[Run]:
         """The last row of block `b`, which the next one goes on with."""

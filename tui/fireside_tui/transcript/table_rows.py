@@ -41,9 +41,9 @@ def natural_widths(cells: Cells) -> list[int]:
 
 
 def table_widths(source: str, env: dict[str, Any]) -> list[int]:
-    """The columns of a table's first chunk, which the later chunks keep."""
+    """The columns of a long table: what its first chunk needs, and some room, for the later chunks keep them."""
     tokens = PARSER.parse(source, env)
-    return natural_widths(read_table(tokens)[0])
+    return [width + max(2, width // 4) for width in natural_widths(read_table(tokens)[0])]
 
 
 def table_rows(
