@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from fireside.models.base import Delta, Model, ModelInfo, StreamPart
 
 __all__ = ["DEFAULT_MODEL", "Delta", "Model", "ModelInfo", "StreamPart", "resolve"]
@@ -12,9 +14,9 @@ DEFAULT_MODEL = "claude-sonnet-5-5"
 def resolve(model: str | Model, *, base_url: str | None = None, api_key: str | None = None) -> Model:
     """The model of that name; a `Model` is given back as it is. No key and no network is needed here.
 
-    `"claude-…"` and `"anthropic/…"` are the Anthropic Messages API; `"demo"` is offline; with a `base_url`, any other
-    name is a model of the server there, which speaks that API. `api_key` goes to that server alone; without it the
-    environment's `ANTHROPIC_API_KEY` is used.
+    `"claude-…"` and `"anthropic/…"` are the Anthropic Messages API; `"demo"` is offline; with a `base_url` (or
+    `ANTHROPIC_BASE_URL`), any other name is a model of the server there, which speaks that API. `api_key` goes to that
+    server alone; without it, the environment's credentials are used where they belong (see `AnthropicModel`).
 
     Raises `ValueError` for another name, `TypeError` for what is no model.
 
@@ -30,7 +32,8 @@ def resolve(model: str | Model, *, base_url: str | None = None, api_key: str | N
 
         return DemoModel()
     name = model.removeprefix("anthropic/")
-    if name.strip() and (name.startswith("claude-") or name != model or base_url):
+    at_a_server = base_url or os.environ.get("ANTHROPIC_BASE_URL")
+    if name.strip() and (name.startswith("claude-") or name != model or at_a_server):
         from fireside.models.anthropic import AnthropicModel
 
         return AnthropicModel(name, base_url=base_url, api_key=api_key)

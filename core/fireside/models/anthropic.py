@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import ipaddress
-import logging
-import os
-from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
-from fireside.errors import AuthError, ContextTooLongError, ProviderError
+from fireside.errors import ContextTooLongError, ProviderError
 from fireside.messages import Json
+from fireside.models.anthropic_client import Connection, address_of, client_for, credentials, host_of
 from fireside.models.anthropic_errors import as_provider_error
 from fireside.models.anthropic_wire import ReplyReader, body_of, has_thinking, without_thinking
 from fireside.models.base import ModelInfo, StreamPart
@@ -28,10 +21,6 @@ IDLE_TIMEOUT = 90.0
 """How many seconds a server may be silent. While it has nothing to say, the API sends pings, which count."""
 CONNECT_TIMEOUT = 15.0
 
-_OWN_ADDRESS = "https://api.anthropic.com"
-_NO_KEY = "none"  # the SDK wants one, and many local servers don't
-_OTHER_CREDENTIALS = ("ANTHROPIC_PROFILE", "ANTHROPIC_IDENTITY_TOKEN", "ANTHROPIC_IDENTITY_TOKEN_FILE")
-
 
 class AnthropicModel:
     """A model that the Anthropic Messages API serves.
@@ -41,8 +30,8 @@ class AnthropicModel:
     that the environment names: a key is never sent to an address that it was not set for. `idle_timeout` is how many
     seconds the server may be silent, `connect_timeout` how many it may take to be reached.
 
-    No key and no network is needed to create one: the SDK is loaded, in a thread, with the first request. It keeps one
-    client for each event loop, which is closed with the loop, or by `aclose`.
+    No key and no network is needed to create one: the SDK is loaded, in a thread, with the first request. Its client is
+    closed with the event loop that it serves.
 
     >>> AnthropicModel("claude-sonnet-5-5").info.context_window
     1000000
@@ -63,7 +52,6 @@ class AnthropicModel:
         self._idle_timeout = idle_timeout
         self._connect_timeout = connect_timeout
         self._infos: dict[str, ModelInfo] = {}
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Kept] = WeakKeyDictionary()
 
     def __repr__(self) -> str:
         where = f", base_url={self._base_url!r}" if self._base_url else ""
@@ -111,11 +99,6 @@ class AnthropicModel:
         self._infos = {info.id: info for info in found}
         return found
 
-    async def aclose(self) -> None:
-        """Closes the client of the running event loop, if there is one."""
-        if (kept := self._clients.pop(asyncio.get_running_loop(), None)) is not None:
-            await kept.keeper.aclose()
-
     # -- the request
 
     async def _events(self, client: AsyncAnthropic, body: dict[str, Json]) -> AsyncStream[object]:
@@ -131,84 +114,13 @@ class AnthropicModel:
         return await _post(client, without_thinking(body))
 
     def _told(self, error: Exception) -> ProviderError:
-        host = urlsplit(self._address()).hostname or self._address()
+        host = host_of(address_of(self._base_url))
         return as_provider_error(error, model=self.name, host=host, idle=self._idle_timeout)
 
-    # -- the client
-
-    def _address(self) -> str:
-        return self._base_url or os.environ.get("ANTHROPIC_BASE_URL") or _OWN_ADDRESS
-
     async def _client(self) -> AsyncAnthropic:
-        loop = asyncio.get_running_loop()
-        for closed in [other for other in self._clients if other.is_closed()]:
-            del self._clients[closed]
-        if loop not in self._clients:
-            await asyncio.to_thread(_load_sdk)
-        if loop not in self._clients:  # another request may have been first
-            keeper = _keep(self._new_client())
-            self._clients[loop] = _Kept(await anext(keeper), keeper)
-        return self._clients[loop].client
-
-    def _new_client(self) -> AsyncAnthropic:
-        import anthropic
-        import httpx2
-
-        address = self._address()
-        api_key, auth_token = self._credentials()
-        timeout = httpx2.Timeout(self._idle_timeout, connect=self._connect_timeout)
-        try:
-            http = anthropic.DefaultAsyncHttpxClient(timeout=timeout, trust_env=not _is_loopback(address))
-        except ImportError:
-            raise ProviderError(
-                "the environment names a SOCKS proxy (ALL_PROXY or HTTPS_PROXY), which needs one more package: "
-                "pip install 'httpx2[socks]'; or unset that variable"
-            ) from None
-        except ValueError:
-            raise ProviderError(
-                "the environment names a proxy (ALL_PROXY, HTTPS_PROXY or HTTP_PROXY) that can't be used: "
-                "its address begins with http://, https:// or socks5://"
-            ) from None
-        given = self._base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
-        return anthropic.AsyncAnthropic(
-            api_key=api_key,
-            auth_token=auth_token,
-            base_url=given,
-            http_client=http,
-            timeout=timeout,
-            max_retries=0,
-        )
-
-    def _credentials(self) -> tuple[str | None, str | None]:
-        """The API key or the token to use; neither where the SDK is to look for a profile itself."""
-        if self._api_key:
-            return _checked(self._api_key), None
-        named = os.environ.get("ANTHROPIC_BASE_URL")
-        if self._base_url and not _is_own(self._base_url) and not _is_same(self._base_url, named):
-            return _NO_KEY, None
-        if key := os.environ.get("ANTHROPIC_API_KEY", "").strip():
-            return _checked(key), None  # given as an argument, so that the SDK does not log that a token is set
-        if token := os.environ.get("ANTHROPIC_AUTH_TOKEN", "").strip():
-            return None, _checked(token)
-        if not _is_own(self._address()) and not any(os.environ.get(name) for name in _OTHER_CREDENTIALS):
-            return _NO_KEY, None
-        return None, None
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """A client, and what closes it."""
-
-    client: AsyncAnthropic
-    keeper: AsyncGenerator[AsyncAnthropic, None]
-
-
-async def _keep(client: AsyncAnthropic) -> AsyncGenerator[AsyncAnthropic, None]:
-    """Closes the client in time: an event loop that ends closes the async generators that are still open in it."""
-    try:
-        yield client
-    finally:
-        await client.close()
+        api_key, auth_token = credentials(self._base_url, self._api_key)
+        address = address_of(self._base_url)
+        return await client_for(Connection(address, api_key, auth_token, self._idle_timeout, self._connect_timeout))
 
 
 async def _post(client: AsyncAnthropic, body: dict[str, Json]) -> AsyncStream[object]:
@@ -217,40 +129,6 @@ async def _post(client: AsyncAnthropic, body: dict[str, Json]) -> AsyncStream[ob
     from anthropic import AsyncStream
 
     return await client.post("/v1/messages", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object])
-
-
-def _load_sdk() -> None:
-    import anthropic
-
-    # With a handler, the SDK's warnings are not printed by logging's last resort; handlers of the user still get them.
-    logging.getLogger(anthropic.__name__).addHandler(logging.NullHandler())
-
-
-def _checked(key: str) -> str:
-    key = key.strip()
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise AuthError("the API key holds characters that no key has (a line break, a space?); copy it once more")
-    return key
-
-
-def _is_loopback(address: str) -> bool:
-    host = urlsplit(address).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return False
-
-
-def _is_own(address: str) -> bool:
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    return parts.scheme == "https" and (host == "anthropic.com" or host.endswith(".anthropic.com"))
-
-
-def _is_same(address: str, other: str | None) -> bool:
-    """Whether both are at the same server."""
-    return urlsplit(address)[:2] == urlsplit(other or "")[:2]
 
 
 def _info(model: dict[str, Any]) -> ModelInfo:

@@ -82,8 +82,6 @@ def _not_reached(error: Exception, host: str) -> ProviderError:
     import httpx2
 
     cause = error if isinstance(error, httpx2.HTTPError) else error.__cause__
-    if isinstance(cause, httpx2.UnsupportedProtocol):
-        return ProviderError(f"{host!r} is not an address: base_url begins with http:// or https://")
     if isinstance(cause, httpx2.LocalProtocolError):  # its words may hold what was sent
         return ProviderError(f"the request to {host} could not be written; is there a line break in a header or a key?")
     if isinstance(cause, httpx2.ProxyError):
