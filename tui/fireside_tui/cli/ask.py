@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from fireside_tui.cli import out
 from fireside_tui.cli.frame import BROKEN_PIPE, FAILED, INTERRUPTED, OK, tell, tell_error
 from fireside_tui.cli.given import Given, agent_of, find_id, newest_id
 from fireside_tui.cli.printing import AsJson, AsText, Both, Printer
+
+if TYPE_CHECKING:
+    from fireside import Agent, State, Store
 
 
 def ask(given: Given, question: str, *, resume: str | None, newest: bool, agent_file: str | None, as_json: bool) -> int:
@@ -32,6 +35,8 @@ def ask(given: Given, question: str, *, resume: str | None, newest: bool, agent_
         state = State(text)
     else:
         raise click.UsageError('there is no question: fireside -p "…", or text from a pipe')
+    if agent_file is None:
+        agent = _with_own_settings(agent, state, given.options)
     printer: Printer = (AsJson if as_json else AsText)()
     reporter = printer if agent.reporter is None else Both(printer, agent.reporter)
     agent = agent.copy(reporter=reporter)
@@ -59,7 +64,20 @@ def ask(given: Given, question: str, *, resume: str | None, newest: bool, agent_
     return code
 
 
-def _short(store: Any, id: str) -> str:
+def _with_own_settings(agent: Agent, state: State, options: dict[str, Any]) -> Agent:
+    """A conversation keeps the model and the system prompt that it was begun with, as in the app; options go before."""
+    from fireside_tui.conversations.conversation import SETTINGS
+
+    chosen = {key: options[key] for key in ("model", "system") if options.get(key)}
+    if chosen and len(state.history) == 1:  # it begins here
+        state.data[SETTINGS] = chosen
+    kept = state.data.get(SETTINGS)
+    own = {key: kept[key] for key in ("model", "system", "effort") if kept.get(key)} if isinstance(kept, dict) else {}
+    changes = {key: value for key, value in own.items() if key not in chosen}
+    return agent.copy(**changes) if changes else agent
+
+
+def _short(store: Store, id: str) -> str:
     return out.short_ids([row.id for row in store.list()]).get(id, id)
 
 

@@ -17,6 +17,9 @@ Exit codes: 0 done, 1 failed, 2 wrong use or settings, 3 no credentials or
 refused ones, 4 the model's provider failed, 5 the conversation is in use
 elsewhere, 130 Ctrl+C, 129, 143 and the like: 128 and the signal's number."""
 
+COMPLETE = "_FIRESIDE_COMPLETE"
+"""Set by the shell when it asks for completions; `_FIRESIDE_COMPLETE=bash_source fireside` prints how to switch that on."""
+
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs the command line and exits. `args` are those behind the command's name."""
@@ -38,7 +41,13 @@ def run(args: Sequence[str]) -> int:
     from fireside_tui.cli.root import fireside
 
     try:
-        code = fireside.main(list(args), prog_name="fireside", standalone_mode=False)
+        if asked := os.environ.get(COMPLETE):
+            from click.shell_completion import shell_complete
+
+            return shell_complete(fireside, {}, "fireside", COMPLETE, asked)
+        # not fireside.main: it would make an exit code 1 of a broken pipe
+        with fireside.make_context("fireside", list(args)) as ctx:
+            code = fireside.invoke(ctx)
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.UsageError as error:

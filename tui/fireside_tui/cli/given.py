@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -36,7 +37,10 @@ class Given:
         """Where the conversations are."""
         from fireside.stores import open_store
 
-        return open_store(self.config.place)
+        place = self.config.place
+        if "://" not in place and Path(place).exists() and not Path(place).is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "this is a file; the store is a folder, or sqlite:///…", place)
+        return open_store(place)
 
     def id(self, start: str) -> str:
         """The whole id of a conversation, from a unique start of it. Raises `LookupError` that lists the choices."""
