@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -16,6 +17,8 @@ from weakref import WeakKeyDictionary
 from fireside.errors import AuthError, ProviderError
 
 if TYPE_CHECKING:
+    import ssl
+
     from anthropic import AsyncAnthropic
 
 OWN_ADDRESS = "https://api.anthropic.com"
@@ -44,14 +47,14 @@ async def client_for(connection: Connection) -> AsyncAnthropic:
     for closed in [other for other in list(_clients) if other.is_closed()]:
         _clients.pop(closed, None)
     if connection not in _clients.get(loop, {}):
-        await asyncio.to_thread(_load_sdk)
-    kept = _clients.setdefault(loop, {})
-    if connection not in kept:  # another request may have been first
-        # An event loop that ends closes the async generators that are still open in it: so the client is closed in
-        # time, without a warning about open sockets.
-        keeper = _keep(loop, connection, _new_client(connection))
-        kept[connection] = (await anext(keeper), keeper)
-    return kept[connection][0]
+        client = await asyncio.to_thread(_new_client, connection)  # to load the SDK takes a second
+        kept = _clients.setdefault(loop, {})
+        if connection not in kept:  # another request may have been first
+            # An event loop that ends closes the async generators that are still open in it: so the client is closed in
+            # time, without a warning about open sockets.
+            keeper = _keep(loop, connection, client)
+            kept[connection] = (await anext(keeper), keeper)
+    return _clients[loop][connection][0]
 
 
 async def _keep(
@@ -67,26 +70,31 @@ async def _keep(
         await client.close()
 
 
-def _load_sdk() -> None:
-    import anthropic
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    """Read once: it takes 35 ms, and each event loop has a client of its own."""
+    import httpx2
 
-    # With a handler, the SDK's warnings are not printed by logging's last resort; handlers of the user still get them.
-    logger = logging.getLogger(anthropic.__name__)
-    if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
-        logger.addHandler(logging.NullHandler())
+    return httpx2.create_ssl_context()
 
 
 def _new_client(connection: Connection) -> AsyncAnthropic:
     import anthropic
     import httpx2
 
+    # With a handler, the SDK's warnings are not printed by logging's last resort; handlers of the user still get them.
+    logger = logging.getLogger(anthropic.__name__)
+    if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
+        logger.addHandler(logging.NullHandler())
     timeout = httpx2.Timeout(connection.idle_timeout, connect=connection.connect_timeout)
     address = connection.base_url or OWN_ADDRESS
     scheme, host, _ = _server(address)
     if scheme not in ("http", "https") or not host:
         raise ProviderError(f"{address!r} is not the address of a server: base_url begins with http:// or https://")
     try:
-        http = anthropic.DefaultAsyncHttpxClient(timeout=timeout, trust_env=not _is_loopback(address))
+        http = anthropic.DefaultAsyncHttpxClient(
+            timeout=timeout, trust_env=not _is_loopback(address), verify=_certificates()
+        )
     except ImportError:
         raise ProviderError(
             "the environment names a SOCKS proxy (ALL_PROXY or HTTPS_PROXY), which needs one more package: "
@@ -97,6 +105,8 @@ def _new_client(connection: Connection) -> AsyncAnthropic:
             "the environment names a proxy (ALL_PROXY, HTTPS_PROXY or HTTP_PROXY) that can't be used: "
             "its address begins with http://, https:// or socks5://"
         ) from None
+    except OSError as error:
+        raise ProviderError("the certificates could not be read; check SSL_CERT_FILE and SSL_CERT_DIR") from error
     return anthropic.AsyncAnthropic(
         api_key=connection.api_key,
         auth_token=connection.auth_token,

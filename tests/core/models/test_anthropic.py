@@ -18,7 +18,7 @@ from fireside.errors import AuthError, ContextTooLongError, OverloadedError, Pro
 from fireside.messages import Image, Message, Reply, Text, Thinking, ToolCall, ToolResult, Unknown
 from fireside.models import Delta
 from fireside.models.anthropic import AnthropicModel
-from fireside.models.anthropic_client import _clients
+from fireside.models.anthropic_client import _certificates, _clients
 from fireside.requests import Request, ToolSpec, build
 from fireside.state import State
 
@@ -350,7 +350,7 @@ class TestKeys:
         api.key = "another"
         with pytest.raises(AuthError, match="ANTHROPIC_API_KEY") as raised:
             await parts(model(api), asking())
-        assert KEY not in repr(raised.value) + repr(model(api))
+        assert KEY not in repr(raised.value) + repr(model(api)) + repr(dict(_clients))
 
     @pytest.mark.parametrize("key", [f"{KEY}\nX-Other: 1", "sk-\u2026", "export KEY"])
     async def test_one_that_can_not_be_sent_is_not_shown_either(self, api: ApiServer, key: str) -> None:
@@ -414,6 +414,12 @@ class TestProxies:
 
 
 class TestClients:
+    async def test_certificates_that_can_not_be_read_are_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        _certificates.cache_clear()
+        monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/certificates.pem")
+        with pytest.raises(ProviderError, match="SSL_CERT_FILE"):
+            await parts(AnthropicModel(MODEL, api_key=KEY), asking())
+
     def test_each_event_loop_has_its_own_and_closes_it(self, api: ApiServer) -> None:
         asked = model(api)
         with warnings.catch_warnings(record=True) as caught:
