@@ -84,7 +84,7 @@ def _where(error: Exception, file: str) -> str:
     line = error.lineno if isinstance(error, SyntaxError) else None
     trace = error.__traceback__
     while trace is not None:
-        if Path(trace.tb_frame.f_code.co_filename) == Path(file):
+        if Path(trace.tb_frame.f_code.co_filename).resolve() == Path(file).expanduser().resolve():
             line = trace.tb_lineno
         trace = trace.tb_next
     where = f"line {line}: " if line is not None else ""

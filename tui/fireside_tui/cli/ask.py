@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -40,10 +42,9 @@ def ask(given: Given, question: str, *, resume: str | None, newest: bool, agent_
     printer: Printer = (AsJson if as_json else AsText)()
     reporter = printer if agent.reporter is None else Both(printer, agent.reporter)
     agent = agent.copy(reporter=reporter)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
     try:
-        agent.run(state)
+        with _ended_by_signals():
+            agent.run(state)
     except KeyboardInterrupt:
         code = INTERRUPTED
         printer.end(state, code, None)
@@ -81,8 +82,19 @@ def _short(store: Store, id: str) -> str:
     return out.short_ids([row.id for row in store.list()]).get(id, id)
 
 
-def _end(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """What asks the process to end ends the run as it should, so that what streamed is saved."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _piped() -> str:
