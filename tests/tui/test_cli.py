@@ -324,7 +324,7 @@ def test_a_wrong_config_is_one_line_for_every_command(cli: Any, home: Path) -> N
     file = home / ".config" / "fireside" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text("\nmodle = 'x'")
-    for args in (["list"], ["show", "x"], ["-p", "hi"], []):
+    for args in (["list"], ["show", "x"], ["-p", "hi"]):
         one_line(cli(*args), 2, f"{file}, line 2", "did you mean 'model'?")
 
 

@@ -102,6 +102,26 @@ def test_a_named_file_has_to_exist_and_a_file_has_to_be_readable(home: Path) -> 
         load_config()
 
 
+def test_the_app_may_open_despite_a_wrong_file_but_not_despite_a_wrong_option(home: Path) -> None:
+    file = written(home, "model = 'x'\ntheme = 5")
+    told: list[str] = []
+    config = load_config(options={"system": "s"}, despite=told)
+    assert (config.model, config.system, config.source) == ("", "s", file)
+    assert told == [f'{file}, line 2: theme is 5, but should be the name of a theme of the app; "" for the usual one']
+    with pytest.raises(ConfigError, match="line 2"):
+        load_config()
+    with pytest.raises(ConfigError, match="--effort"):
+        load_config(options={"effort": "x"}, despite=told)
+    with pytest.raises(ConfigError, match="no config file"):
+        load_config(home / "none", despite=told)
+
+
+def test_saving_replaces_ordinary_files_alone(home: Path) -> None:
+    with pytest.raises(OSError, match="no ordinary file"):
+        toml_edit.replace_file(Path("/dev/null"), "")
+    assert not Path("/dev/null").is_file()
+
+
 def test_a_relative_store_in_the_file_is_seen_from_the_file(home: Path) -> None:
     file = written(home, 'store = "chats"')
     assert load_config().place == str(file.parent / "chats")

@@ -131,16 +131,24 @@ def load_config(
     *,
     options: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
+    despite: list[str] | None = None,
 ) -> Config:
     """The settings: `options` go before the environment, the environment before the file, the file before the defaults.
 
     `path` is a config file that has to exist; left out, it is the one of `paths()`, which need not. Options that are
-    `None` are not given. Raises `ConfigError`, whose message names the file, the line, the key and what is allowed.
+    `None` are not given. Raises `ConfigError`, whose message names the file, the line, the key and what is allowed. With a
+    list as `despite`, a file that is there but wrong counts as empty, and the message is put into the list.
     """
     environ = os.environ if environ is None else environ
     must_exist = path is not None or bool(environ.get(f"{PREFIX}CONFIG"))
     file = path if path is not None else paths().config_file
-    from_file = _read(file, must_exist=must_exist)
+    try:
+        from_file = _read(file, must_exist=must_exist)
+    except ConfigError as error:
+        if despite is None or not os.path.lexists(file):
+            raise
+        despite.append(str(error))
+        from_file = {}
     from_environ = {
         key: value
         for key in Config.model_fields

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -73,6 +74,8 @@ def line_of(text: str, key: str) -> int:
 def replace_file(path: Path, text: str) -> None:
     """Puts `text` in the place of a file in one go; behind a link, of the file that it names."""
     path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "this is no ordinary file, so it is not written", str(path))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")

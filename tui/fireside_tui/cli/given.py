@@ -32,6 +32,15 @@ class Given:
 
         return load_config(self.config_file, options=self.options)
 
+    def config_despite(self) -> tuple[Config, str]:
+        """The settings and, where the config file is wrong and counts as empty, what is wrong with it."""
+        from fireside_tui.config import load_config
+
+        told: list[str] = []
+        config = load_config(self.config_file, options=self.options, despite=told)
+        self.__dict__["config"] = config
+        return config, told[0] if told else ""
+
     @cached_property
     def store(self) -> Store:
         """Where the conversations are."""

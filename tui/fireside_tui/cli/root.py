@@ -121,7 +121,7 @@ def fireside(
 def _open_app(ctx: click.Context, given: Given, resume: str | None, newest: bool, agent_file: str | None) -> int:
     from fireside_tui.cli.frame import tell
 
-    config = given.config  # what is wrong in it is told here, on a plain line
+    config, warning = given.config_despite()  # the app opens all the same, and says it
     agent = agent_of(given, agent_file) if agent_file is not None else None
     if resume is not None:
         store = agent.store if agent is not None and agent.store is not None else given.store
@@ -130,7 +130,7 @@ def _open_app(ctx: click.Context, given: Given, resume: str | None, newest: bool
         return tell('the app needs a terminal; fireside -p "question" asks without one', USAGE)
     from fireside_tui.app import run_app
 
-    return run_app(config, resume=resume, newest=newest, agent=agent)
+    return run_app(config, resume=resume, newest=newest, agent=agent, warning=warning)
 
 
 def _refuse_options(ctx: click.Context) -> None:
