@@ -1,17 +1,17 @@
-"""What one does in a transcript: pages, the cursor over messages, find, links and code of a message; and its messages."""
+"""What one does in a transcript by key: pages, folding, the cursor over messages, find; and the messages that it posts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from fireside_tui.transcript.inline import PARSER, inline
-from fireside_tui.transcript.items import FOLDS, Item
+from fireside_tui.transcript.canvas import Canvas
+from fireside_tui.transcript.items import FOLDS
 from fireside_tui.transcript.search import Hit, Search
 
 if TYPE_CHECKING:
-    from fireside_tui.transcript.roll import Roll
     from fireside_tui.transcript.view import Transcript
 
 
@@ -31,8 +31,8 @@ class TranscriptMessage(Message):
         return self.transcript
 
 
-class Actions:
-    """Mixed into `Transcript`, which draws."""
+class Actions(Canvas):
+    """Moves, folds and finds, and says so."""
 
     class LinkChosen(TranscriptMessage, namespace="transcript"):
         """A link was clicked. Nothing is opened: the app asks or opens `url`, which is http or https."""
@@ -53,17 +53,15 @@ class Actions:
             self.folded = folded
             """Whether it is folded now."""
 
-    roll: Roll
-    _cursor: str | None
-    _search: Search | None
-    _hit: Hit | None
-    _mark: int | None
-    _height: Any
-    _join: Any
-    _redraw: Any
-    _index: Any
-    post_message: Any
-    fold: Any
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor(1)", "Next message", show=False),
+        Binding("k", "cursor(-1)", "Message before", show=False),
+        Binding("enter,space", "toggle_fold", "Fold or unfold", show=False),
+    ]
+
+    @property
+    def _self(self) -> Transcript:
+        return cast("Transcript", self)
 
     # -- pages, in real rows
     def _page(self, rows: int) -> None:
@@ -93,6 +91,34 @@ class Actions:
         self.roll.following = True
         self._redraw()
 
+    # -- folding
+    def fold(self, key: str, folded: bool) -> None:
+        """Folds a tool call or thinking to one line, or opens it; its line stays where it is."""
+        m = self._index(key)
+        item = self.roll.items[m]
+        if item.kind not in FOLDS or item.folded == folded:
+            return
+        self._keep_line(m, folded)
+        self._redraw()
+        self.post_message(self.FoldChanged(self._self, key, folded))
+
+    def fold_all(self, kind: str, folded: bool) -> None:
+        """Folds or opens all items of a kind ("thinking", "tool")."""
+        for m, item in enumerate(self.roll.items):
+            if item.kind == kind:
+                self.roll.fold(m, folded)
+        self.roll.settle()
+        self._redraw_all()
+
+    def _keep_line(self, m: int, folded: bool) -> None:
+        place = next((y for y, (i, _, _) in enumerate(self._rows) if i == m), None)
+        self.roll.fold(m, folded)
+        if place is not None and self.roll.following and not folded:
+            screen = self.roll.screen(self._height)
+            if all(i != m or b != self.roll.doc(m).fold_block for i, b, _ in screen):
+                self.roll.following = False  # what was opened is longer than the screen: show its beginning
+                self.roll.anchor = (m, self.roll.doc(m).fold_block, 0)
+
     # -- the cursor over messages
     @property
     def cursor(self) -> str | None:
@@ -109,7 +135,7 @@ class Actions:
         self._cursor = key
         self._redraw()
         if moved:
-            self.post_message(Actions.CursorMoved(self, key or ""))  # type: ignore[arg-type]
+            self.post_message(self.CursorMoved(self._self, key or ""))
 
     def move_cursor(self, delta: int) -> None:
         """Moves the cursor by so many items; the first time, to the last item in view."""
@@ -208,22 +234,3 @@ class Actions:
         ends = [max([p.x + len(p.text) for p in row.pieces if p.x >= 0], default=row.start) for row in rows]
         self._show(m, b, next((i for i, end in enumerate(ends) if end > start), 0))
         self._redraw()
-
-    # -- what is in a message
-    def code_blocks(self, key: str) -> list[str]:
-        """The source of an item's code blocks, as it was written."""
-        item = self._item(key)
-        return [token.content for token in PARSER.parse(item.text) if token.type in ("fence", "code_block")]
-
-    def links(self, key: str) -> list[str]:
-        """The targets of an item's links (http and https only), each once."""
-        found: dict[str, None] = {}
-        for token in PARSER.parse(self._item(key).text):
-            if token.type == "inline":
-                found.update((run.href, None) for run in inline(token) if run.href)
-        return list(found)
-
-    def _item(self, key: str) -> Item:
-        self._join()
-        item: Item = self.roll.items[self._index(key)]
-        return item

@@ -73,6 +73,11 @@ def read_references(text: str, env: dict[str, Any]) -> None:
     _BLOCKS.parse(text, env)
 
 
+def code_sources(text: str) -> list[str]:
+    """The source of each block of code in `text`, as it was written."""
+    return [token.content for token in _BLOCKS.parse(text) if token.type in ("fence", "code_block")]
+
+
 def split_plain(text: str, resume: Block) -> tuple[list[Block], int]:
     """Like `split`, for text that is shown as it is."""
     out: list[Block] = []

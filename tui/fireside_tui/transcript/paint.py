@@ -134,6 +134,17 @@ class Painter:
         return Strip(out)
 
     @staticmethod
+    def place_at(row: Row, x: int) -> int:
+        """The character of the block's text under column `x`, or -1."""
+        at = GUTTER
+        for piece in row.pieces:
+            for a, _, cells in split_graphemes(piece.text)[0]:
+                at += cells
+                if GUTTER <= x < at:
+                    return piece.x + a if piece.x >= 0 else -1
+        return -1
+
+    @staticmethod
     def piece_at(row: Row, x: int) -> str:
         """The link under column `x`, or ""."""
         at = GUTTER

@@ -6,6 +6,8 @@ heights are corrected, text streams in and the window is resized.
 
 from __future__ import annotations
 
+import re
+
 from textual.geometry import Offset
 from textual.selection import Selection
 
@@ -18,12 +20,23 @@ SHIFT = 20
 #: Past so many characters, messages that are selected as a whole are copied as they were written (their Markdown):
 #: laying out thousands of them to read their rows would take seconds.
 LAID_OUT = 150_000
+_WORD = re.compile(r"[\w./~+-]+|[^\w\s]+")
 _BULLETS = str.maketrans("•◦▪", "---")
 
 
 def logical(m: int, b: int) -> int:
     """The y of a block."""
     return m << SHIFT | b
+
+
+def word_at(plain: str, x: int, whole_line: bool) -> tuple[int, int] | None:
+    """Where the word (or the line) around character `x` begins and ends."""
+    if whole_line:
+        start = plain.rfind("\n", 0, x) + 1
+        end = plain.find("\n", x)
+        end = len(plain) if end < 0 else end
+        return (start, end) if end > start else None
+    return next((match.span() for match in _WORD.finditer(plain) if match.start() <= x < match.end()), None)
 
 
 def selected_text(roll: Roll, selection: Selection) -> str:

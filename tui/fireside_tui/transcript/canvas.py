@@ -1,0 +1,284 @@
+"""The canvas under the transcript: batches draws, paints the rows that changed, keeps the scrollbar true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from time import monotonic
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.events import Blur, Focus, Resize
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+
+from fireside_tui.transcript.highlight import highlight
+from fireside_tui.transcript.items import Item
+from fireside_tui.transcript.look import NAMES, PREFIX
+from fireside_tui.transcript.paint import GUTTER, MARGIN, Mark, Painter
+from fireside_tui.transcript.roll import Roll
+from fireside_tui.transcript.rows import NARROWEST
+from fireside_tui.transcript.runs import Row
+from fireside_tui.transcript.search import Hit, Search
+from fireside_tui.transcript.selection import logical
+
+
+class Canvas(ScrollView):
+    """Draws the roll's rows; what is done with them is added by the classes above it."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {PREFIX + name for name in NAMES}
+    #: At most 20 draws a second, and no more than a quarter of the time, whatever a draw costs.
+    MIN_INTERVAL, MAX_SHARE = 0.05, 0.25
+    #: Long texts are split, and code is read, for so long in one go (seconds).
+    WORK = 0.02
+
+    def __init__(
+        self,
+        items: Iterable[Item] = (),
+        *,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self.roll = Roll()
+        self.draws = 0
+        """Draws so far (for tests and measurements)."""
+        self._pending: dict[str, list[str]] = {}  # streamed text, not yet joined
+        self._painter = Painter(self)
+        self._mark: int | None = None  # the character at the top before the first of a run of resizes
+        self._view: list[Strip] = []
+        self._rows: list[tuple[int, int, Row]] = []
+        self._drawn: dict[Row, tuple[Any, Strip]] = {}  # strips of the rows on the screen
+        self._painting = False
+        self._look: object = None
+        self._timer: Timer | None = None
+        self._next_draw = 0.0
+        self._news = self._more_below = False  # text came in; and it lies below what is in view
+        self._cursor: str | None = None
+        self._search: Search | None = None
+        self._hit: Hit | None = None
+        self.roll.load(items)
+
+    # -- drawing: batched, then only the rows that differ
+    @property
+    def _height(self) -> int:
+        return self.scrollable_content_region.height
+
+    def _index(self, key: str) -> int:
+        try:
+            return self.roll.index[key]
+        except KeyError:
+            raise KeyError(f"no item {key!r} in the transcript") from None
+
+    def _join(self) -> None:
+        for key, pieces in self._pending.items():
+            self.roll.items[self.roll.index[key]].text += "".join(pieces)
+            if self.roll.width:
+                self.roll.take(key)
+        self._pending.clear()
+
+    def _schedule(self) -> None:
+        if self._timer is None and self.roll.width and self.is_running:
+            # 0 would divide by zero in Timer
+            self._timer = self.set_timer(max(0.001, self._next_draw - monotonic()), self._draw)
+
+    def _draw(self) -> None:
+        self._timer = None
+        began = monotonic()
+        self._join()
+        self._redraw()
+        self._work(began)
+        if self._news and not self.roll.following and not self._more_below:
+            self._more_below = True
+            self._redraw()
+        self._news = False
+        self.draws += 1
+        now = monotonic()
+        self._next_draw = max(began + self.MIN_INTERVAL, now + (now - began) * (1 / self.MAX_SHARE - 1))
+        if self.roll.hungry or self.roll.unsure:
+            self._next_draw = now + self.WORK
+            self._schedule()
+
+    def _work(self, began: float) -> None:
+        """Splits long texts and reads code ahead, for as long as a frame may take."""
+        roll = self.roll
+        worked = False
+        while roll.hungry and monotonic() - began < self.WORK:
+            roll.feed()
+            worked = True
+        while roll.unsure and not roll.hungry and monotonic() - began < self.WORK:
+            worked = roll.code_step() or worked
+        if worked:
+            roll.settle()
+            self._redraw()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a draw is still to come."""
+        return self._timer is not None
+
+    def _redraw_all(self) -> None:
+        if self.roll.width:
+            self.roll.settle()
+            self._redraw()
+            if self.roll.hungry or self.roll.unsure:
+                self._schedule()
+
+    def _redraw(self) -> None:
+        if not self.roll.width:
+            return
+        old = self._view
+        self._compose_view()
+        self._sync()
+        if len(old) != len(self._view):
+            self.refresh()
+            return
+        changed = [y for y, (a, b) in enumerate(zip(old, self._view, strict=True)) if a is not b and a != b]
+        if changed:
+            width = self.scrollable_content_region.width
+            self.refresh(*[Region(0, y, width, 1) for y in changed])
+        if self.roll.hungry or self.roll.unsure:
+            self._schedule()
+
+    def _compose_view(self) -> None:
+        height, width = self._height, self.scrollable_content_region.width
+        self._rows = rows = self.roll.screen(height)
+        if self.roll.following:
+            self._more_below = False
+        selection = self.text_selection
+        cursor = self.roll.index.get(self._cursor, -1) if self._cursor is not None else -1
+        bar = "cursor" if self.has_focus else "cursor-off"
+        drawn: dict[Row, tuple[Any, Strip]] = {}
+        for m, b, row in rows:
+            marks = self._marks(m, b, row, selection)
+            state = (marks, bar if m == cursor and row.pieces else "", width)
+            old = self._drawn.get(row)
+            if old is not None and old[0] == state:
+                drawn[row] = old
+            else:
+                drawn[row] = (state, self._painter.strip(row, width, marks, state[1]))
+        self._drawn = drawn
+        base = self._painter.base
+        self._view = [strip for _, strip in drawn.values()]
+        self._view += [Strip.blank(width, base)] * (height - len(self._view))
+        if self._more_below and self._view:
+            self._view[-1] = self._with_chip(self._view[-1], width)
+
+    def _marks(self, m: int, b: int, row: Row, selection: Selection | None) -> list[Mark]:
+        marks: list[Mark] = []
+        end = max([piece.x + len(piece.text) for piece in row.pieces if piece.x >= 0], default=row.start)
+        low = min([piece.x for piece in row.pieces if piece.x >= 0], default=row.start)
+        if self._search is not None:
+            for a, z in self._search.spans(self.roll.lay(m, b)):
+                if a < end and z > low:
+                    marks.append(Mark(a, z, "hit-now" if (m, b, a, z) == self._hit else "hit"))
+        if selection is not None and (span := selection.get_span(logical(m, b))) is not None:
+            marks.append(Mark(span[0], span[1] if span[1] != -1 else 1 << 60, "selected"))
+        return marks
+
+    CHIP = " ↓ new text below "
+
+    def _with_chip(self, strip: Strip, width: int) -> Strip:
+        left = width - len(self.CHIP) - 1
+        if left < 4:
+            return strip
+        chip = [Segment(self.CHIP, self._painter.style(("below",))), Segment(" ", self._painter.base)]
+        return Strip.join([strip.crop(0, left), Strip(chip)]).adjust_cell_length(width, self._painter.base)
+
+    def _sync(self) -> None:
+        """Brings scroll_y and the scrollbar in line with the anchor: no layout, no repaint of the text."""
+        height = self._height
+        # virtual_size is Reactive(layout=True): assigning it would lay the whole screen out on every draw (3 ms).
+        size = Size(self.scrollable_content_region.width, max(height, self.roll.sums.total))
+        self.set_reactive(Widget.virtual_size, size)
+        end = self.max_scroll_y
+        y = end if self.roll.following or not self.roll.items else min(self.roll.top(), end)
+        self.set_reactive(Widget.scroll_y, float(y))
+        self.set_reactive(Widget.scroll_target_y, float(y))
+        bar = self.vertical_scrollbar
+        bar.window_virtual_size, bar.window_size, bar.position = size.height, height, y
+
+    def render_line(self, y: int) -> Strip:
+        """A line as painted, or (for the selection, outside of a paint) as places in the text."""
+        if self._painting:
+            if y < len(self._view):
+                return self._view[y]
+            return Strip.blank(self.size.width, self._painter.base)
+        if 0 <= y < len(self._rows):
+            m, b, row = self._rows[y]
+            return self._painter.under_mouse(row, logical(m, b))
+        if self._rows:  # below the end
+            m, b, _ = self._rows[-1]
+            style = Style.from_meta({"offset": (len(self.roll.lay(m, b).plain), logical(m, b))})
+            return Strip([Segment("", style)])
+        return Strip.blank(self.size.width)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The painted lines (Textual's own road to `render_line`)."""
+        self._painting = True
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._painting = False
+
+    # -- Textual's hooks
+    def on_mount(self) -> None:
+        """Loads the highlighter in a thread: its first import takes 40 ms."""
+        self.run_worker(lambda: highlight("x = 1", "python"), thread=True, group="transcript-warm", exit_on_error=False)
+
+    def _scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> bool:
+        return super()._scroll_to(x, y, **{**options, "animate": False})  # an animation would aim at a stale guess
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Follows the scrollbar and the wheel: by real rows, or by guesses if the thumb was dragged far."""
+        delta = round(new_value) - round(old_value)
+        if not delta or not self.roll.items or not self.roll.width:
+            return
+        self._mark = None
+        if abs(delta) > 4 * max(1, self._height):
+            self.roll.jump(round(new_value), round(new_value) >= self.max_scroll_y > 0)
+        else:
+            self.roll.move(delta)
+        self._redraw()
+        self._grow_selection()
+
+    def on_resize(self, event: Resize) -> None:
+        """Lays out anew; the row at the top keeps its text."""
+        width = max(NARROWEST, self.scrollable_content_region.width - GUTTER - MARGIN)
+        if width != self.roll.width:
+            self._join()
+            self._mark = self.roll.resize(width, self._mark)
+            self._drawn.clear()
+        self._redraw_all()
+
+    def notify_style_update(self) -> None:
+        """Takes a new theme, once its styles are there."""
+        super().notify_style_update()
+        look = (self.app.theme, self.rich_style)
+        if look != self._look:  # also called for focus and hover, which change nothing here
+            self._look = look
+            self.call_next(self._restyle)  # the component styles still belong to the old theme here
+
+    def _restyle(self) -> None:
+        self._painter.forget()
+        self._drawn.clear()
+        self._view = []
+        self._redraw()
+
+    def on_focus(self, event: Focus) -> None:
+        """The cursor's bar shines."""
+        if self._cursor is not None:
+            self._redraw()
+
+    def on_blur(self, event: Blur) -> None:
+        """The cursor's bar is dimmed."""
+        if self._cursor is not None:
+            self._redraw()
+
+    def _grow_selection(self) -> None:
+        """The view moved under the mouse."""
