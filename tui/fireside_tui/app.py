@@ -1,0 +1,203 @@
+"""The app: themes, start, signals, the end. What is seen is in `screens/` and `widgets/`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from functools import partial
+from typing import Any, ClassVar
+
+from fireside import Agent
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.command import Provider
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
+from textual.widget import Widget
+
+from fireside_tui.config import Config, Paths, paths
+from fireside_tui.control_filter import ControlFilter
+from fireside_tui.conversations import Conversation, Conversations, explain
+from fireside_tui.driver import FiresideDriver
+from fireside_tui.palette import FiresideCommands
+from fireside_tui.screens.main import MainScreen
+from fireside_tui.start import conversations_for, missing_for, resumed
+from fireside_tui.theme import DEFAULT, THEMES
+
+SAVING = 8.0
+"""Seconds that the end waits for runs to be saved."""
+
+
+class FiresideApp(App[int]):
+    """Conversations on a screen."""
+
+    TITLE = "fireside"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar[set[type[Provider] | Any]] = {FiresideCommands}
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", "Quit", show=False, priority=True)]
+    CSS = """
+    Screen { background: $background; color: $foreground; }
+    Toast { max-width: 60; }
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        resume: str | None = None,
+        newest: bool = False,
+        agent: Agent | None = None,
+        warning: str = "",
+        places: Paths | None = None,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.paths = places or paths()
+        self.conversations: Conversations | None = None
+        self.tools: tuple[Any, ...] = ()
+        self._resume, self._newest, self._agent, self._warning = resume, newest, agent, warning
+        self._quit_asked = False
+        self._ending = False
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = config.theme if config.theme in self.available_themes else DEFAULT
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's driver, with a sound way for pastes."""
+        found = super().get_driver_class()
+        return FiresideDriver if found is LinuxDriver else found
+
+    # -- the start
+
+    def on_mount(self) -> None:
+        """The first frame shows the empty screen; all that takes time comes after it."""
+        self._filters.append(ControlFilter())
+        self.main = MainScreen(self.config)
+        self.push_screen(self.main)
+        if not self.is_headless:
+            self._take_signals()
+        self.app_resume_signal.subscribe(self, lambda _: self._redraw())
+        self.main.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self.run_worker(self._open_store(), exit_on_error=False, group="start")
+
+    async def _open_store(self) -> None:
+        main = self.main
+        conversations, warning = await asyncio.to_thread(conversations_for, self.config, self._agent, self.paths)
+        self.conversations = conversations
+        self.tools = tuple(conversations.agent.tools.values())
+        warnings = [words for words in (self._warning, warning) if words]
+        if self.config.theme and self.config.theme not in self.available_themes:
+            warnings.append(f"There is no theme {self.config.theme!r}.")
+        main.warn("  ".join(warnings))
+        conversations.on_ended = self._ended
+        main.chat.missing = missing_for(conversations.agent)
+        await main.begin(conversations)
+        if self._resume:
+            await self._open_first(self._resume)
+        await conversations.refresh()
+        if self._resume and main.current is not None and main.current.empty:
+            await self._open_first(resumed(self._resume, conversations.rows) or self._resume, last=True)
+        elif self._newest and not main.chat.composer.text:
+            newest = sorted(conversations.rows, key=lambda row: row.updated_at)[-1:]
+            if newest:
+                await main.open(newest[0].id)
+            else:
+                main.say("There is no conversation yet: this is a new one.")
+        main.rows_changed()
+        self.run_worker(conversations.watch(), exit_on_error=False, group="watch")
+        self.run_worker(asyncio.to_thread(_warm_up), exit_on_error=False, group="warm")
+
+    async def _open_first(self, id: str, *, last: bool = False) -> None:
+        assert self.conversations is not None
+        try:
+            conversation = await self.conversations.open(id)
+        except (LookupError, ValueError) as error:
+            if last:
+                known = isinstance(error, LookupError) or "not an id" in str(error)
+                self.main.say(f"There is no conversation {id}." if known else explain(error).line, error=True)
+            return
+        except Exception as error:
+            self.main.warn(explain(error).line)
+            return
+        await self.main.show(conversation)
+
+    def model_chosen(self, name: str) -> None:
+        """Another model answers now: what was missing may be there."""
+        if self.conversations is not None:
+            self.main.chat.missing = missing_for(self.conversations.agent)
+
+    def _ended(self, conversation: Conversation) -> None:
+        if conversation is not self.main.current:
+            self.main.say(f"An answer came in “{conversation.state.title}”.")
+
+    # -- the end
+
+    async def action_quit(self) -> None:
+        """Quits; with runs in flight it says so, and the second time stops and saves them."""
+        running = self.conversations.running() if self.conversations else []
+        if running and not self._quit_asked:
+            self._quit_asked = True
+            self.set_timer(6, self._forget_quit)
+            what = "An answer is" if len(running) == 1 else f"{len(running)} answers are"
+            self.notify(
+                f"{what} still coming. Ctrl+Q again stops and saves {'it' if len(running) == 1 else 'them'}, then quits.",
+                markup=False, severity="warning", timeout=6,
+            )  # fmt: skip
+            return
+        await self.end(0)
+
+    def _forget_quit(self) -> None:
+        self._quit_asked = False
+
+    async def end(self, status: int) -> None:
+        """Stops and saves all that runs, keeps the draft, and ends the app with this status."""
+        if self._ending:
+            return
+        self._ending = True
+        if self.conversations is not None:
+            self.main.keep_draft()
+            await self.conversations.close(SAVING)
+        self.exit(status, return_code=status)
+
+    def _take_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, partial(self._on_signal, number))
+
+    def _on_signal(self, number: int) -> None:
+        if number == signal.SIGHUP and isinstance(self._driver, FiresideDriver):
+            self._driver.hung_up = True
+        self.run_worker(self.end(128 + number), exit_on_error=False, group="end")
+
+    # -- Textual's gaps
+
+    def _redraw(self) -> None:
+        """After fg the terminal is empty."""
+        self.screen.refresh(layout=True, repaint=True)
+        for widget in self.screen.walk_children():
+            if isinstance(widget, Widget):
+                widget.refresh()
+
+
+def _warm_up() -> None:
+    """Loads the SDK while nobody waits for it."""
+    if os.environ.get("FIRESIDE_NO_WARM_UP"):
+        return
+    import anthropic  # noqa: F401
+
+
+def run_app(
+    config: Config,
+    *,
+    resume: str | None = None,
+    newest: bool = False,
+    agent: Agent | None = None,
+    warning: str = "",
+) -> int:
+    """Opens the app and gives its exit status. `warning` is shown at the top: a config file that could not be read, say."""
+    app = FiresideApp(config, resume=resume, newest=newest, agent=agent, warning=warning)
+    app.run()
+    return app.return_code or 0

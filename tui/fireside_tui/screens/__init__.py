@@ -1,0 +1,1 @@
+"""The screens: the main one, and those that stand over it to ask or to show."""

@@ -1,0 +1,113 @@
+"""What the commands of the main screen have in common: the conversations, the panes, how a word is said."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from fireside_tui.config import Config
+from fireside_tui.conversations import Conversation, Conversations, explain
+from fireside_tui.safe_text import safe_line
+from fireside_tui.widgets.chat import Chat
+from fireside_tui.widgets.sidebar import Sidebar
+
+if TYPE_CHECKING:
+    from fireside_tui.app import FiresideApp
+
+
+class MainBase(Screen[None]):
+    """The main screen without its commands."""
+
+    config: Config
+    conversations: Conversations
+    ready: asyncio.Event
+    """Set once the store is open."""
+    files: tuple[str, ...]
+    """The files that go along with the message that is being written."""
+
+    @property
+    def fireside(self) -> FiresideApp:
+        """The app."""
+        from fireside_tui.app import FiresideApp
+
+        assert isinstance(self.app, FiresideApp)
+        return self.app
+
+    @property
+    def chat(self) -> Chat:
+        """The chat pane."""
+        return self.query_one(Chat)
+
+    @property
+    def sidebar(self) -> Sidebar:
+        """The list of conversations."""
+        return self.query_one(Sidebar)
+
+    @property
+    def current(self) -> Conversation | None:
+        """The conversation on the screen."""
+        return self.chat.conversation
+
+    @property
+    def in_list(self) -> bool:
+        """Whether the list has the focus."""
+        return self.sidebar.rows.has_focus
+
+    def say(self, words: str, *, error: bool = False) -> None:
+        """Says something in passing."""
+        self.app.notify(safe_line(words, 200), severity="error" if error else "information", markup=False, timeout=4)
+
+    def copy(self, text: str, what: str) -> None:
+        """Puts text on the clipboard."""
+        self.app.copy_to_clipboard(text)
+        self.say(f"Copied {what}.")
+
+    async def ask_person(self, screen: Screen[Any]) -> Any:
+        """What a modal screen gives. To be awaited in a worker."""
+        return await self.app.push_screen_wait(screen)
+
+    async def told(self, work: Awaitable[Any]) -> bool:
+        """Awaits something, and says what went wrong; whether all went well."""
+        try:
+            await work
+        except Exception as error:
+            self.say(explain(error).line, error=True)
+            return False
+        return True
+
+    # -- what `main.py` gives
+
+    async def show(self, conversation: Conversation, *, focus: bool = True) -> None:
+        """Shows a conversation."""
+        raise NotImplementedError
+
+    async def open(self, id: str, *, focus: bool = True) -> bool:
+        """Opens a conversation by its id; whether it could be."""
+        raise NotImplementedError
+
+    def rows_changed(self) -> None:
+        """The list is another one than before."""
+        raise NotImplementedError
+
+    def keep_draft(self) -> None:
+        """Remembers what is being written."""
+        raise NotImplementedError
+
+    def set_files(self, files: tuple[str, ...]) -> None:
+        """Other files go along."""
+        raise NotImplementedError
+
+    def show_list(self, shown: bool) -> None:
+        """Opens or closes the list on a narrow screen, and moves the focus."""
+        raise NotImplementedError
+
+    async def edit_outside(self, text: str) -> str | None:
+        """A text as it comes back from `$EDITOR`."""
+        raise NotImplementedError
+
+    async def page_outside(self, text: str) -> None:
+        """Shows a text in `$PAGER`."""
+        raise NotImplementedError

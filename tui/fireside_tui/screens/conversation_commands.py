@@ -1,0 +1,220 @@
+"""The commands on a whole conversation: the one on the screen, or the row under the cursor of the list."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from fireside import State
+
+from fireside_tui.export import export, file_name
+from fireside_tui.screens.ask import Ask
+from fireside_tui.screens.base import MainBase
+from fireside_tui.screens.pick import Choice, Pick
+from fireside_tui.screens.search import Search
+from fireside_tui.search import Hit, SearchIndex
+
+
+class ConversationCommands(MainBase):
+    """New, list, search, rename, pin, fork, export, checkpoint, rewind, compact, delete, undo."""
+
+    _deleting: str | None = None
+    _index: SearchIndex | None = None
+    _found: str = ""
+
+    async def do_new(self, argument: str = "") -> None:
+        """A new conversation."""
+        current = self.current
+        if current is not None and current.empty and not self.chat.composer.text:
+            self.chat.composer.focus()
+            return
+        await self.show(self.conversations.new())
+
+    async def do_list(self, argument: str = "") -> None:
+        """To the list, and back."""
+        self.show_list(not (self.in_list or self.sidebar.filter.has_focus))
+
+    async def do_search(self, argument: str = "") -> None:
+        """Words in all conversations."""
+        if self._index is None:
+            self._index = SearchIndex(self.fireside.paths.search_index(self.config.place), self.conversations.store)
+        hit: Hit | None = await self.ask_person(Search(self._index, argument or self.sidebar.filter.value))
+        if hit is None or not await self.open(hit.id):
+            return
+        self._go_to(hit.seq)
+
+    def _go_to(self, seq: int) -> None:
+        keys = {item.key for item in self.chat.transcript.items}
+        for key in (str(seq), f"{seq}.0"):
+            if key in keys:
+                self.chat.transcript.set_cursor(key, show=True)
+
+    async def do_find(self, argument: str = "") -> None:
+        """Words in this conversation."""
+        transcript = self.chat.transcript
+        if argument and argument != self._found:
+            count = transcript.find(argument)
+            self._found = argument if count else ""
+            self.say(f"{count} place{'s' * (count != 1)}. /find goes to the next one, Esc takes the marks away.")
+        if self._found:
+            transcript.find_previous() if argument else transcript.find_next()
+
+    def _target(self) -> str | None:
+        """The row under the cursor where the list has the focus, else the conversation on the screen."""
+        if self.in_list:
+            return self.sidebar.rows.cursor_id
+        return self.current.id if self.current is not None and not self.current.empty else None
+
+    def _title(self, id: str) -> str:
+        return next((row.title for row in self.conversations.rows if row.id == id), "Untitled")
+
+    async def do_rename(self, argument: str = "") -> None:
+        """Another title."""
+        id = self._target()
+        if id is None:
+            self.say("There is nothing to rename yet.")
+            return
+        title = argument or await self.ask_person(Ask("Title", self._title(id)))
+        if title and title.strip():
+            await self.told(self.conversations.rename(id, title.strip()))
+            self.chat.update_lines()
+
+    async def do_pin(self, argument: str = "") -> None:
+        """At the top, or no longer."""
+        if id := self._target():
+            self.conversations.device.pin(id, not self.conversations.device.is_pinned(id))
+            self.rows_changed()
+
+    async def do_fork(self, argument: str = "") -> None:
+        """A copy, which is shown."""
+        id = self._target()
+        if id is None:
+            self.say("There is nothing to fork yet.")
+            return
+        try:
+            fork = await self.conversations.fork(id)
+        except Exception as error:
+            await self.told(_raised(error))
+            return
+        await self.show(fork)
+        self.say("This is a copy: the other one stays as it is.")
+
+    async def do_export(self, argument: str = "") -> None:
+        """To a file."""
+        id = self._target()
+        if id is None:
+            self.say("There is nothing to export yet.")
+            return
+        await self.told(self._export(id, argument))
+
+    async def _export(self, id: str, argument: str) -> None:
+        conversation = self.conversations.get(id)
+        state = conversation.state if conversation else await self.conversations.store.aload(id)
+        suggestion = str(Path.cwd() / file_name(state, "md"))
+        name = argument or await self.ask_person(Ask("Export to (.md or .json)", suggestion))
+        if name:
+            path = await asyncio.to_thread(_write, state, name.strip())
+            self.say(f"Written to {path}.")
+
+    async def do_copy_id(self, argument: str = "") -> None:
+        """Its id."""
+        if id := self._target():
+            self.copy(id, "the id")
+
+    async def do_checkpoint(self, argument: str = "") -> None:
+        """A name for this point."""
+        if self.current is None or self.current.empty:
+            return
+        name = argument or await self.ask_person(Ask("Name of the checkpoint"))
+        if name and name.strip():
+            await self.told(self.conversations.checkpoint(self.current, name.strip()))
+
+    async def do_rewind(self, argument: str = "") -> None:
+        """Back to a checkpoint."""
+        if self.current is None:
+            return
+        points = list(reversed(self.current.state.checkpoints))
+        if not points:
+            self.say("There is no checkpoint yet: /checkpoint makes one. /edit goes back to your last message.")
+            return
+        found = [point for point in points if point.message == argument]
+        seq = str(found[0].seq) if found else None
+        if seq is None:
+            choices = [
+                Choice(str(p.seq), p.message or "(no name)", f"{p.at.astimezone():%Y-%m-%d %H:%M}") for p in points
+            ]
+            seq = await self.ask_person(Pick("Back to", choices))
+        if seq is not None:
+            await self.told(self.conversations.rewind(self.current, int(seq)))
+
+    async def do_compact(self, argument: str = "") -> None:
+        """A summary in place of the context."""
+        if self.current is not None and not self.current.empty:
+            try:
+                self.current.compact()
+            except ValueError as error:
+                self.say(f"{error}.".capitalize())
+
+    # -- delete and undo
+
+    async def do_delete(self, argument: str = "") -> None:
+        """Asks; `y` deletes."""
+        id = self._target()
+        if id is None:
+            self.say("There is nothing to delete yet.")
+            return
+        self.show_list(True)
+        self.sidebar.rows.set_cursor(id)
+        self._deleting = id
+        self.sidebar.ask(f"Delete “{self._title(id)}”?")
+
+    async def delete_answered(self, yes: bool) -> None:
+        """The answer to the question."""
+        id, self._deleting = self._deleting, None
+        self.offer_undo()
+        if id is None or not yes:
+            return
+        self.keep_draft()
+        neighbour = self.sidebar.rows.neighbour(id)
+        was_open = self.current is not None and self.current.id == id
+        if not await self.told(self.conversations.delete(id)):
+            return
+        self.offer_undo()
+        if was_open:
+            if neighbour is None or not await self.open(neighbour, focus=False):
+                await self.show(self.conversations.new(), focus=False)
+            self.sidebar.rows.focus()
+
+    def offer_undo(self) -> None:
+        """Below the list stands what can be undone."""
+        deleted = self.conversations.deleted
+        self.sidebar.offer(f"Deleted “{deleted[-1].row.title}”\nu undo" if deleted else "")
+
+    async def do_undo(self, argument: str = "") -> None:
+        """Brings back what was deleted last."""
+        deleted = None
+        try:
+            deleted = await self.conversations.undo()
+        except Exception as error:
+            await self.told(_raised(error))
+            return
+        self.offer_undo()
+        if deleted is None:
+            self.say("Nothing was deleted.")
+            return
+        await self.open(deleted.row.id, focus=not self.in_list)
+        self.rows_changed()
+
+
+async def _raised(error: Exception) -> None:
+    raise error
+
+
+def _write(state: State, name: str) -> Path:
+    path = Path(name).expanduser()
+    text = export(state, "json" if path.suffix == ".json" else "md")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+        file.write(text)
+    return path

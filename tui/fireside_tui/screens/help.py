@@ -1,0 +1,72 @@
+"""`Help`: all keys and commands, from their declarations, and the signs of the list."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from fireside_tui.commands import COMMANDS, Command, key_name
+from fireside_tui.widgets.row_list import MEANINGS
+
+WRITING = (
+    ("Enter", "sends the message"),
+    ("Ctrl+J, Shift+Enter", "breaks the line (Shift+Enter where the terminal passes it on)"),
+    ("↑ in an empty box", "brings back what you wrote before"),
+    ("Tab, Shift+Tab", "goes to the messages, the list and back"),
+    ("PgUp, PgDn", "scroll the conversation"),
+    ("j, k on a message", "the next one, the one before; Enter folds and unfolds"),
+    ("/word", "a command; a space before it makes it a message"),
+)
+
+
+class Help(ModalScreen[None]):
+    """F1."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,f1,q,ctrl+c,enter", "dismiss(None)", "Close", show=False),
+    ]
+    DEFAULT_CSS = """
+    Help { align: center middle; background: $background 60%; }
+    Help > VerticalScroll { width: 84; max-width: 98%; height: auto; max-height: 94%; border: round $border; background: $surface;
+        padding: 0 2; scrollbar-size-vertical: 1; border-title-color: $text-primary; border-subtitle-color: $text-muted; }
+    Help Static { height: auto; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """One text to scroll."""
+        with VerticalScroll() as scroll:
+            scroll.border_title = Content("Keys and commands")
+            scroll.border_subtitle = Content("↑ ↓ scroll · Esc closes")
+            yield Static(self._text(), markup=False)
+
+    def _text(self) -> Content:
+        lines: list[Content] = [_head("Writing")]
+        lines += [_line(keys, "", words) for keys, words in WRITING]
+        for group, commands in groupby(COMMANDS, key=lambda command: command.group):
+            lines += [Content(""), _head(group)]
+            lines += [_of(command) for command in commands]
+        lines += [Content(""), _head("Signs in the list")]
+        lines += [_line(sign, "", words) for sign, words in MEANINGS.items()]
+        return Content("\n").join(lines)
+
+
+def _of(command: Command) -> Content:
+    keys = ", ".join(key_name(key) for key in command.keys)
+    slash = f"/{command.slash_name}" if command.slash else ""
+    return _line(keys, slash, command.help)
+
+
+def _head(words: str) -> Content:
+    return Content(words).stylize("bold $text-primary")
+
+
+def _line(keys: str, slash: str, words: str) -> Content:
+    left = "  ".join(part for part in (keys, slash) if part)
+    return Content.assemble((f"{left:<22} ", "$text-accent"), words)

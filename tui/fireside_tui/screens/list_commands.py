@@ -1,0 +1,61 @@
+"""The commands of the list, and those of the app."""
+
+from __future__ import annotations
+
+from fireside_tui.screens.conversation_commands import ConversationCommands
+from fireside_tui.screens.help import Help
+from fireside_tui.screens.message_commands import MessageCommands
+from fireside_tui.screens.setting_commands import SettingCommands
+
+
+class Commands(ConversationCommands, MessageCommands, SettingCommands):
+    """All that `commands.py` declares."""
+
+    async def do_list_open(self, argument: str = "") -> None:
+        """Opens the row under the cursor."""
+        if id := self.sidebar.rows.cursor_id:
+            await self.open(id)
+
+    async def do_list_filter(self, argument: str = "") -> None:
+        """To the filter."""
+        self.sidebar.filter.focus()
+
+    async def do_list_delete(self, argument: str = "") -> None:
+        """Deletes the row, after asking."""
+        await self.do_delete()
+
+    async def do_list_undo(self, argument: str = "") -> None:
+        """Brings back."""
+        await self.do_undo()
+
+    async def do_list_rename(self, argument: str = "") -> None:
+        """Another title."""
+        await self.do_rename()
+
+    async def do_list_pin(self, argument: str = "") -> None:
+        """At the top, or no longer."""
+        await self.do_pin()
+
+    async def do_list_fork(self, argument: str = "") -> None:
+        """A copy."""
+        await self.do_fork()
+
+    async def do_list_export(self, argument: str = "") -> None:
+        """To a file."""
+        await self.do_export()
+
+    async def do_palette(self, argument: str = "") -> None:
+        """All commands."""
+        self.app.action_command_palette()
+
+    async def do_help(self, argument: str = "") -> None:
+        """All keys."""
+        await self.ask_person(Help())
+
+    async def do_suspend(self, argument: str = "") -> None:
+        """Back to the shell."""
+        self.app.action_suspend_process()
+
+    async def do_quit(self, argument: str = "") -> None:
+        """Saves and quits; with runs in flight it says so first."""
+        await self.fireside.action_quit()

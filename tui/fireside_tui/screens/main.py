@@ -1,0 +1,380 @@
+"""`MainScreen`: the list, the chat, and what goes on between them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widgets import Input, Static, TextArea
+
+from fireside_tui import commands, outside
+from fireside_tui.commands import parse
+from fireside_tui.config import Config
+from fireside_tui.conversations import Conversation, Conversations, NotSavedError, explain
+from fireside_tui.safe_text import safe_line
+from fireside_tui.screens.list_commands import Commands
+from fireside_tui.transcript import Transcript
+from fireside_tui.widgets.chat import Chat
+from fireside_tui.widgets.command_hints import CommandHints
+from fireside_tui.widgets.composer import Composer
+from fireside_tui.widgets.lines import KeyLine, MessageBar
+from fireside_tui.widgets.row_list import RowList
+from fireside_tui.widgets.sidebar import Filter, Sidebar
+
+KEEP_DRAFT = 0.4
+"""Seconds between two looks at what is being written."""
+SHOW_ROWS = 0.1
+"""Seconds in which changes of the list are gathered."""
+NOT_FIRST = frozenset({"escape"})
+"""Keys that a widget may want for itself."""
+
+
+class MainScreen(Commands):
+    """The list at the left, the chat at the right, the keys below."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key, f"command('{command.name}')", command.title, show=False, priority=key not in NOT_FIRST)
+        for command in commands.at("anywhere")
+        for key in command.keys
+    ]
+    HORIZONTAL_BREAKPOINTS = [
+        (0, "-narrow"),
+        (80, "-wide"),
+        (120, "-very-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (9, "-low"), (16, "-high")]
+    DEFAULT_CSS = """
+    MainScreen { layers: base drawer; }
+    MainScreen #panes { height: 1fr; }
+    MainScreen.-very-wide Sidebar { width: 34; }
+    MainScreen.-narrow Sidebar { display: none; layer: drawer; dock: left; width: 32; max-width: 100%; }
+    MainScreen.-narrow.-list Sidebar { display: block; }
+    MainScreen.-low KeyLine, MainScreen.-tiny KeyLine, MainScreen.-tiny ChatHeading, MainScreen.-tiny StatusLine,
+    MainScreen.-tiny #sidebar-title { display: none; }
+    MainScreen.-tiny Composer { border: none; min-height: 1; max-height: 2; padding: 0; }
+    MainScreen.-tiny Composer:focus { border: none; }
+    MainScreen.-low Composer { max-height: 4; }
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config = config
+        self.ready = asyncio.Event()
+        self.files: tuple[str, ...] = ()
+        self._rows_due = False
+        self._recalled = 0
+        self._flushing = False
+
+    def compose(self) -> ComposeResult:
+        """The panes."""
+        with Horizontal(id="panes"):
+            yield Sidebar(id="sidebar")
+            yield Chat(id="chat")
+        yield KeyLine(id="keys")
+
+    def on_mount(self) -> None:
+        """The keys go to the composer at once; the store is opened after the first frame."""
+        self.chat.show_thinking = self.config.show_thinking
+        self.chat.composer.focus()
+        self.chat.update_lines()
+        self.set_interval(KEEP_DRAFT, self._keep_draft_soon)
+
+    async def begin(self, conversations: Conversations) -> None:
+        """The store is open."""
+        self.conversations = conversations
+        conversations.on_rows = self.rows_changed
+        typed = self.chat.composer.text
+        conversation = conversations.new()
+        conversations.current = conversation
+        self.chat.open(conversation)
+        if typed:
+            self.keep_draft()
+        self.ready.set()
+
+    # -- commands
+
+    def action_command(self, name: str, argument: str = "") -> None:
+        """Carries out a command."""
+        self.run_worker(self._carry_out(name, argument), group="commands", exit_on_error=False, name=f"command {name}")
+
+    async def _carry_out(self, name: str, argument: str) -> None:
+        if name not in ("quit", "help", "suspend", "palette"):
+            await self.ready.wait()
+        try:
+            await getattr(self, f"do_{name}")(argument)
+        except Exception as error:
+            self.log.error(error)
+            self.say(explain(error).line, error=True)
+
+    # -- which conversation
+
+    async def show(self, conversation: Conversation, *, focus: bool = True) -> None:
+        """Shows a conversation; the draft of the one before stays with it."""
+        self.keep_draft()
+        self.conversations.current = conversation
+        draft = self.conversations.device.draft(conversation.id)
+        self.chat.open(conversation)
+        self._recalled = 0
+        with self.prevent(TextArea.Changed):
+            self.chat.composer.put(draft.text if draft else "")
+        self.query_one(CommandHints).offer("")
+        self.set_files(draft.files if draft else ())
+        self.sidebar.rows.set_open(conversation.id)
+        if focus:
+            self.remove_class("-list")
+            (self.chat.approval_bar if conversation.approval else self.chat.composer).focus()
+        self.rows_changed()
+        self._flush()
+
+    async def open(self, id: str, *, focus: bool = True) -> bool:
+        """Opens a conversation; says why where it can't be."""
+        try:
+            conversation = await self.conversations.open(id)
+        except LookupError:
+            self.say("This conversation is not there any more.", error=True)
+            await self.conversations.refresh()
+            return False
+        except Exception as error:
+            self.say(explain(error).line, error=True)
+            return False
+        await self.show(conversation, focus=focus)
+        self.sidebar.rows.set_cursor(id)
+        return True
+
+    @on(RowList.Picked)
+    async def _on_picked(self, event: RowList.Picked) -> None:
+        await self.open(event.id)
+
+    def show_list(self, shown: bool) -> None:
+        """Opens the list where it is a drawer, and moves the focus."""
+        self.set_class(shown, "-list")
+        if shown:
+            if self.current is not None and not self.sidebar.rows.cursor_id:
+                self.sidebar.rows.set_cursor(self.current.id)
+            self.sidebar.rows.focus()
+        else:
+            self.chat.composer.focus()
+
+    # -- the list
+
+    def rows_changed(self) -> None:
+        """The list is drawn again, soon: many changes make one."""
+        if not self._rows_due and self.is_running:
+            self._rows_due = True
+            self.set_timer(SHOW_ROWS, self._show_rows)
+
+    def _show_rows(self) -> None:
+        self._rows_due = False
+        trouble = self.conversations.trouble
+        self.sidebar.show(self.conversations.rows, trouble.text if trouble else "")
+        current = self.current
+        self.sidebar.rows.set_open(current.id if current is not None else None)
+
+    @on(Sidebar.Answered)
+    async def _on_answered(self, event: Sidebar.Answered) -> None:
+        await self.delete_answered(event.yes)
+
+    @on(Filter.Left)
+    def _on_filter_left(self, event: Filter.Left) -> None:
+        self.sidebar.rows.focus()
+
+    @on(Input.Submitted, "#filter")
+    async def _on_filter_enter(self) -> None:
+        rows = self.sidebar.rows.rows
+        if rows and self.sidebar.filter.value.strip():
+            await self.open(self.sidebar.rows.cursor_id or rows[0].id)
+        else:
+            self.action_command("search", self.sidebar.filter.value)
+
+    # -- writing
+
+    @on(Composer.Submitted)
+    def _on_submitted(self, event: Composer.Submitted) -> None:
+        self.run_worker(self._submit(event.text), group="send", exit_on_error=False)
+
+    async def _submit(self, text: str) -> None:
+        await self.ready.wait()
+        found = parse(text)
+        if found is not None:
+            command, argument = found
+            if command is None:
+                self.say(f"There is no command {safe_line(text.split()[0], 30)}. A space before it makes it a message.")
+                return
+            self.chat.composer.empty()
+            await self._carry_out(command.name, argument)
+            return
+        conversation = self.current
+        if conversation is None or conversation.sending or not (text.strip() or self.files):
+            return
+        try:
+            await conversation.send(text, self.files)
+        except NotSavedError:
+            if self.current is conversation and self.chat.composer.whole_text != text:
+                conversation.take_back()
+            return
+        except ValueError as error:
+            self.say(f"{error}", error=True)
+            return
+        self._sent(conversation, text)
+
+    def _sent(self, conversation: Conversation, text: str) -> None:
+        """The message is saved: it leaves the box, and only it."""
+        device = self.conversations.device
+        if self.current is not conversation:
+            draft = device.draft(conversation.id)
+            if draft is not None and draft.text == text:
+                device.set_draft(conversation.id, "")
+            return
+        composer = self.chat.composer
+        written = composer.whole_text
+        if written == text:
+            composer.empty()
+        elif written.startswith(text):
+            composer.put(written.removeprefix(text))
+        self.set_files(())
+        self.keep_draft()
+        self._recalled = 0
+        self.chat.transcript.action_scroll_end()
+
+    @on(TextArea.Changed, "#composer")
+    def _on_changed(self) -> None:
+        composer = self.chat.composer
+        self.query_one(CommandHints).offer(composer.text if len(composer.text) < 40 else "")
+        current = self.current
+        if current is not None and current.unsaved and not current.sending:
+            current.take_back()
+
+    @on(Composer.Completed)
+    def _on_completed(self) -> None:
+        if first := self.query_one(CommandHints).first:
+            command = parse(first)
+            self.chat.composer.put(first + (" " if command and command[0] and command[0].argument else ""))
+
+    @on(Composer.Recalled)
+    def _on_recalled(self, event: Composer.Recalled) -> None:
+        """Earlier messages, the latest one first; behind them the box is empty again."""
+        current = self.current
+        said = [entry.text for entry in current.state.history if entry.kind == "user"] if current else []
+        at = max(0, min(self._recalled + event.by, len(said)))
+        self._recalled = at
+        composer = self.chat.composer
+        composer.put(said[-at] if at else "")
+        composer.recalling = at > 0
+
+    @on(Composer.Paged)
+    def _on_paged(self, event: Composer.Paged) -> None:
+        transcript = self.chat.transcript
+        transcript.action_page_up() if event.by < 0 else transcript.action_page_down()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste that no box took goes to the composer."""
+        if not isinstance(self.app.focused, TextArea | Input):
+            self.chat.composer.focus()
+            self.chat.composer.paste(event.text)
+
+    def set_files(self, files: tuple[str, ...]) -> None:
+        """What goes along is shown over the composer."""
+        self.files = files
+        line = self.query_one("#attached", Static)
+        line.set_class(bool(files), "-shown")
+        names = ", ".join(file.rpartition("/")[2] for file in files)
+        line.update(Content(safe_line(f"with {names}  (/detach)" if files else "")))
+
+    # -- drafts
+
+    def keep_draft(self) -> None:
+        """What is being written belongs to the conversation that is on the screen."""
+        current = self.current
+        if current is not None:
+            composer = self.chat.composer
+            text = "" if composer.recalling else composer.whole_text
+            self.conversations.device.set_draft(current.id, text, self.files)
+
+    def _keep_draft_soon(self) -> None:
+        if not self.ready.is_set():
+            return
+        before = self.current is not None and self.conversations.device.draft(self.current.id) is not None
+        self.keep_draft()
+        after = self.current is not None and self.conversations.device.draft(self.current.id) is not None
+        if before != after:
+            self.rows_changed()
+        self._flush()
+
+    def _flush(self) -> None:
+        """Writes the drafts on a thread, one write at a time."""
+        if not self._flushing:
+            self._flushing = True
+            self.run_worker(self._flushed(), group="flush", exit_on_error=False)
+
+    async def _flushed(self) -> None:
+        try:
+            await asyncio.to_thread(self.conversations.device.flush)
+        finally:
+            self._flushing = False
+
+    # -- the keys that are shown
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Other keys mean something now."""
+        self.update_keys()
+
+    def update_keys(self) -> None:
+        """The keys of the place where the focus is, then those that always work."""
+        focused = self.app.focused
+        where: commands.Where | None = None
+        if isinstance(focused, RowList):
+            where = "list"
+        elif isinstance(focused, Transcript):
+            where = "message"
+        elif focused is self.chat.approval_bar:
+            where = "approval"
+        own = commands.at(where) if where else []
+        general = commands.at("anywhere")
+        running = self.current is not None and self.current.running
+        if not running or where == "list":
+            general = [command for command in general if command.name != "stop"]
+        elif where is None:
+            general.sort(key=lambda command: command.name != "stop")
+        self.query_one(KeyLine).say([*own, *general])
+
+    @on(Transcript.CursorMoved)
+    def _on_cursor(self) -> None:
+        self.update_keys()
+
+    @on(Transcript.LinkChosen)
+    def _on_link(self, event: Transcript.LinkChosen) -> None:
+        self.run_worker(self._open_link(event.url), exit_on_error=False)
+
+    async def _open_link(self, url: str) -> None:
+        from fireside_tui.screens.pick import Choice, Pick
+
+        if await self.ask_person(Pick("Open this link?", [Choice(url, url, "")])):
+            self.app.open_url(url)
+
+    # -- messages over the chat
+
+    def warn(self, words: str) -> None:
+        """Says something that stays until it is clicked away."""
+        self.query_one(MessageBar).say(words)
+
+    # -- other programs
+
+    async def edit_outside(self, text: str) -> str | None:
+        """A text as it comes back from `$EDITOR`; the runs go on meanwhile."""
+        try:
+            return await outside.edit(self.app, text)
+        except (OSError, ValueError) as error:
+            self.say(str(error), error=True)
+            return None
+
+    async def page_outside(self, text: str) -> None:
+        """Shows a text in `$PAGER`."""
+        try:
+            await outside.page(self.app, text)
+        except (OSError, ValueError) as error:
+            self.say(str(error), error=True)

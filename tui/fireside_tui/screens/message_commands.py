@@ -1,0 +1,233 @@
+"""The commands on messages: stop, retry, edit, copy, attach; and those on the message under the transcript's cursor."""
+
+from __future__ import annotations
+
+from fireside import HistoryEntry
+
+from fireside_tui.conversations.attach import check_file
+from fireside_tui.screens.ask import Ask
+from fireside_tui.screens.base import MainBase
+from fireside_tui.screens.pick import Choice, Pick
+
+
+class MessageCommands(MainBase):
+    """Stop, retry, edit, copy, attach, pager, editor, and what a tool call is answered."""
+
+    async def do_stop(self, argument: str = "") -> None:
+        """Stops the run; else takes a find away; else back to writing."""
+        current = self.current
+        if self.in_list:
+            self.show_list(False)
+        elif current is not None and current.running:
+            current.ask_to_stop()
+        else:
+            self.chat.transcript.clear_find()
+            self.chat.composer.focus()
+
+    async def do_retry(self, argument: str = "") -> None:
+        """Continues, or asks again."""
+        current = self.current
+        if current is None or current.empty:
+            return
+        if current.running:
+            self.say("It is being answered.")
+            return
+        try:
+            conversation = await self.conversations.retry(current)
+        except Exception as error:
+            self.say(str(error), error=True)
+            return
+        if conversation is not current:
+            await self.show(conversation)
+            self.say("Another answer, in a fork: the first one stays in its own conversation.")
+
+    async def do_edit(self, argument: str = "") -> None:
+        """Changes the last message."""
+        current = self.current
+        entries = [e for e in current.state.history if e.kind == "user"] if current else []
+        if not entries:
+            self.say("There is no message to edit yet.")
+            return
+        await self._edit(entries[-1])
+
+    async def _edit(self, entry: HistoryEntry) -> None:
+        current = self.current
+        if current is None:
+            return
+        text = await self.ask_person(Ask("Edit and send again, in a fork", entry.text, lines=True))
+        if text is None or not text.strip():
+            return
+        try:
+            fork = await self.conversations.edit_and_send(current, entry.seq, text)
+        except Exception as error:
+            self.say(str(error), error=True)
+            return
+        await self.show(fork)
+
+    async def do_copy(self, argument: str = "") -> None:
+        """The last answer."""
+        if text := self._last_answer():
+            self.copy(text, "the answer")
+        else:
+            self.say("There is no answer yet.")
+
+    async def do_copy_code(self, argument: str = "") -> None:
+        """A code block of the last answer that has one."""
+        transcript = self.chat.transcript
+        for item in reversed(transcript.items):
+            if item.kind == "assistant" and (blocks := transcript.code_blocks(item.key)):
+                await self._copy_one(blocks, argument)
+                return
+        self.say("There is no code yet.")
+
+    async def _copy_one(self, blocks: list[str], argument: str = "") -> None:
+        if argument.isdigit() and 1 <= int(argument) <= len(blocks):
+            chosen: str | None = str(int(argument) - 1)
+        elif len(blocks) == 1:
+            chosen = "0"
+        else:
+            first = [(block.strip().splitlines() or [""])[0] for block in blocks]
+            choices = [Choice(str(n), f"{n + 1}  {line}") for n, line in enumerate(first)]
+            chosen = await self.ask_person(Pick("Copy which code?", choices))
+        if chosen is not None:
+            self.copy(blocks[int(chosen)], "the code")
+
+    def _last_answer(self) -> str:
+        return next((item.text for item in reversed(self.chat.transcript.items) if item.kind == "assistant"), "")
+
+    async def do_attach(self, argument: str = "") -> None:
+        """A file goes along."""
+        name = argument or await self.ask_person(Ask("Attach a picture or a text file", placeholder="path"))
+        if not name or not name.strip():
+            return
+        try:
+            file = str(check_file(name.strip().strip("'\"")))
+        except (ValueError, OSError) as error:
+            self.say(str(error), error=True)
+            return
+        if file not in self.files:
+            self.set_files((*self.files, file))
+
+    async def do_detach(self, argument: str = "") -> None:
+        """No file goes along."""
+        self.set_files(())
+
+    async def do_editor(self, argument: str = "") -> None:
+        """The message in `$EDITOR`."""
+        composer = self.chat.composer
+        text = await self.edit_outside(composer.whole_text)
+        if text is not None:
+            composer.put(text)
+        composer.focus()
+
+    async def do_pager(self, argument: str = "") -> None:
+        """The last answer in `$PAGER`."""
+        if text := self._last_answer():
+            await self.page_outside(text)
+
+    async def do_copy_or_stop(self, argument: str = "") -> None:
+        """What is selected is copied; else the run is stopped; else it is said how to quit."""
+        focused = self.app.focused
+        selected = self.get_selected_text() or getattr(focused, "selected_text", "")
+        if selected:
+            self.copy(selected, "the selection")
+        elif self.current is not None and self.current.running:
+            self.current.ask_to_stop()
+        else:
+            self.say("Ctrl+Q quits.")
+
+    # -- the message under the transcript's cursor
+
+    def _cursor_key(self) -> str | None:
+        return self.chat.transcript.cursor
+
+    async def do_message_copy(self, argument: str = "") -> None:
+        """The message under the cursor."""
+        key = self._cursor_key()
+        item = next((item for item in self.chat.transcript.items if item.key == key), None)
+        if item is not None:
+            self.copy(item.detail if item.kind == "tool" else item.text, "the message")
+
+    async def do_message_code(self, argument: str = "") -> None:
+        """Its code."""
+        key = self._cursor_key()
+        blocks = self.chat.transcript.code_blocks(key) if key else []
+        if blocks:
+            await self._copy_one(blocks)
+        else:
+            self.say("There is no code in this message.")
+
+    async def do_message_links(self, argument: str = "") -> None:
+        """Its links."""
+        key = self._cursor_key()
+        links = self.chat.transcript.links(key) if key else []
+        if not links:
+            self.say("There are no links in this message.")
+            return
+        chosen = await self.ask_person(Pick("Open a link", [Choice(link, link) for link in links]))
+        if chosen:
+            self.app.open_url(chosen)
+
+    async def do_message_edit(self, argument: str = "") -> None:
+        """The person's own message."""
+        entry = self._entry_at_cursor()
+        if entry is None or entry.kind != "user":
+            self.say("Only a message of your own can be edited.")
+            return
+        await self._edit(entry)
+
+    async def do_message_fork(self, argument: str = "") -> None:
+        """All up to here, once more."""
+        entry, current = self._entry_at_cursor(), self.current
+        if entry is None or current is None:
+            return
+        try:
+            fork = await self.conversations.fork(current.id, entry.seq)
+        except Exception as error:
+            self.say(str(error), error=True)
+            return
+        await self.show(fork)
+
+    async def do_message_pager(self, argument: str = "") -> None:
+        """In `$PAGER`."""
+        key = self._cursor_key()
+        item = next((item for item in self.chat.transcript.items if item.key == key), None)
+        if item is not None:
+            await self.page_outside(item.detail if item.kind == "tool" else item.text)
+
+    def _entry_at_cursor(self) -> HistoryEntry | None:
+        key, current = self._cursor_key(), self.current
+        if key is None or current is None:
+            return None
+        if key.startswith("live"):
+            return next((e for e in reversed(list(current.state.history)) if e.kind == "reply"), None)
+        seq = key.partition(".")[0]
+        return next((e for e in current.state.history if str(e.seq) == seq), None)
+
+    # -- a tool call that waits
+
+    async def do_approve_yes(self, argument: str = "") -> None:
+        """It may run."""
+        self._answer(True)
+
+    async def do_approve_no(self, argument: str = "") -> None:
+        """It may not."""
+        self._answer(False)
+
+    async def do_approve_always(self, argument: str = "") -> None:
+        """It may, and this tool from now on."""
+        self._answer(True, always=True)
+
+    async def do_approve_reason(self, argument: str = "") -> None:
+        """It may not, and why."""
+        current = self.current
+        if current is None or current.approval is None:
+            return
+        approval = current.approval
+        reason = await self.ask_person(Ask(f"Why may Claude not use {approval.call.name}?"))
+        if reason is not None and current.approval is approval:
+            approval.answer(reason.strip() or False)
+
+    def _answer(self, allowed: bool, *, always: bool = False) -> None:
+        if self.current is not None:
+            self.current.answer(allowed, always=always)

@@ -1,0 +1,99 @@
+"""What the app is opened with: the store, the Agent, what is missing for an answer. Knows no screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from fireside import Agent, Record, Store, open_store
+
+from fireside_tui.config import Config, Paths
+from fireside_tui.conversations import Conversations, Row, explain
+from fireside_tui.device import Device
+
+NO_KEY = "No API key: set ANTHROPIC_API_KEY and start again, or talk without one:"
+
+
+class NoStore(Store):
+    """Stands for a store that can't be opened: each use of it says why."""
+
+    def __init__(self, why: Exception) -> None:
+        self._why = why
+
+    def write(self, state_id: str, entries: Any, snapshot: Any, *, create: bool = False) -> None:
+        """Says why."""
+        raise self._why
+
+    def read(self, state_id: str) -> Record | None:
+        """Says why."""
+        raise self._why
+
+    def list(self) -> Any:
+        """Says why."""
+        raise self._why
+
+
+def conversations_for(config: Config, agent: Agent | None, places: Paths) -> tuple[Conversations, str]:
+    """The conversations of these settings, and what could not be as it was wanted (in words, or empty)."""
+    warning = ""
+    store = agent.store if agent is not None else None
+    if store is None:
+        try:
+            store = open_store(config.place)
+        except Exception as error:
+            store, warning = NoStore(error), f"The store can't be opened: {explain(error).text}"
+    if agent is None:
+        try:
+            agent = _agent(config, config.model)
+        except (ValueError, TypeError) as error:
+            agent, warning = _agent(config, ""), f"{warning}  {explain(error).text} The usual model answers.".strip()
+    elif agent.save_partial_every is None and config.save_partial_every:
+        agent = agent.copy(save_partial_every=config.save_partial_every)
+    device = Device(places.device_file)
+    return Conversations(store, agent, device, always_allow=frozenset(config.always_allow)), warning
+
+
+def _agent(config: Config, model: str) -> Agent:
+    settings = {
+        "system": config.system,
+        "effort": config.effort,
+        "thinking": config.thinking,
+        "max_tokens": config.max_tokens,
+        "base_url": config.base_url,
+        "save_partial_every": config.save_partial_every,
+        "model": model,
+    }
+    return Agent(**{key: value for key, value in settings.items() if value})  # type: ignore[arg-type]
+
+
+def missing_for(agent: Agent) -> str:
+    """What is missing for an answer, in one line; empty where nothing seems to be. It looks, and connects to nothing."""
+    if type(agent.model).__name__ != "AnthropicModel" or agent._given.get("base_url") or agent._given.get("api_key"):
+        return ""
+    if any(os.environ.get(name) for name in _CREDENTIALS):
+        return ""
+    folder = Path(os.environ.get("ANTHROPIC_CONFIG_DIR") or Path.home() / ".config" / "anthropic")
+    try:
+        if any((folder / "configs").glob("*.json")):
+            return ""
+    except OSError:
+        pass
+    return NO_KEY
+
+
+_CREDENTIALS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_PROFILE",
+    "ANTHROPIC_IDENTITY_TOKEN",
+    "ANTHROPIC_IDENTITY_TOKEN_FILE",
+)
+
+
+def resumed(start: str, rows: Iterable[Row]) -> str | None:
+    """The id that begins so, if there is exactly one."""
+    found = [row.id for row in rows if row.id.startswith(start)]
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,80 @@
+"""`ApprovalBar`: a tool call that waits for yes or no."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.events import Click
+from textual.widgets import Static
+
+from fireside_tui.commands import at, key_name
+from fireside_tui.conversations import Approval
+from fireside_tui.safe_text import safe, safe_line
+from fireside_tui.widgets.lines import clickable, clicked
+
+MOST_LINES = 8
+
+
+class ApprovalBar(Static, can_focus=True):
+    """Shows the call and the keys; it has the focus unless something is being written."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(",".join(command.keys), f"screen.command('{command.name}')", command.title, show=False)
+        for command in at("approval")
+    ]
+    DEFAULT_CSS = """
+    ApprovalBar { height: auto; max-height: 12; margin: 0 0 0 0; padding: 0 1; border: round $warning; display: none;
+        color: $foreground; }
+    ApprovalBar.-shown { display: block; }
+    ApprovalBar:focus { background: $warning-muted; }
+    """
+
+    def on_click(self, event: Click) -> None:
+        """A click carries the words out."""
+        if command := clicked(event):
+            self.screen.call_next(self.screen.run_action, f"command('{command}')")
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self.approval: Approval | None = None
+
+    def say(self, approval: Approval | None) -> None:
+        """Shows a call; `None` takes it away."""
+        self.approval = approval
+        self.set_class(approval is not None, "-shown")
+        self.draw()
+
+    def on_resize(self) -> None:
+        """It is laid out again."""
+        self.draw()
+
+    def on_focus(self) -> None:
+        """The keys work at once."""
+        self.draw()
+
+    def on_blur(self) -> None:
+        """The keys work after Tab."""
+        self.draw()
+
+    def draw(self) -> None:
+        """The call, what the tool says of itself, the keys."""
+        if self.approval is None:
+            return
+        call, tool = self.approval.call, self.approval.tool
+        width = max(8, self.size.width - 4)
+        harm = " It may destroy something." if tool.destructive else ""
+        lines: list[Content] = [Content(safe_line(f"May Claude use {call.name}?{harm}", width)).stylize("bold")]
+        args = [f"{name}: {value if isinstance(value, str) else repr(value)}" for name, value in call.args.items()]
+        shown = [line for arg in args for line in safe(arg).split("\n")]
+        lines += [Content(safe_line(line, width)) for line in shown[:MOST_LINES]]
+        if len(shown) > MOST_LINES:
+            lines.append(Content(f"… {len(shown) - MOST_LINES} more lines").stylize("$text-muted"))
+        keys: list[Content] = []
+        for command in at("approval"):
+            words = Content.assemble((key_name(command.keys[0]), "bold $footer-key-foreground"), " ", command.short)
+            keys.append(words.stylize(clickable(command.name)))
+        before = Content("") if self.has_focus else Content("Tab, then  ").stylize("$text-muted")
+        lines.append(Content.assemble(before, Content("   ").join(keys)))
+        self.update(Content("\n").join(lines))

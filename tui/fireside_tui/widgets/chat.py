@@ -1,0 +1,229 @@
+"""`Chat`: the chat pane. It listens to the conversation that is on the screen and shows what it hears."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from fireside import HistoryEntry, ToolCall, Usage
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from fireside_tui.conversations import Conversation, Listener, explain
+from fireside_tui.conversations.trouble import elsewhere
+from fireside_tui.safe_text import safe_line
+from fireside_tui.transcript import Transcript
+from fireside_tui.widgets.approval_bar import ApprovalBar
+from fireside_tui.widgets.command_hints import CommandHints
+from fireside_tui.widgets.composer import Composer
+from fireside_tui.widgets.lines import ChatHeading, Line, MessageBar, StatusLine
+from fireside_tui.widgets.narrator import Gathered, Narrator
+from fireside_tui.widgets.welcome import Welcome
+
+
+class Chat(Vertical, Listener):
+    """Heading, transcript, composer and status of one conversation."""
+
+    DEFAULT_CSS = """
+    Chat { width: 1fr; background: $background; }
+    Chat Transcript { height: 1fr; padding: 0 1; display: none; }
+    Chat.-talks Transcript { display: block; }
+    Chat #attached { display: none; color: $text-accent; }
+    Chat #attached.-shown { display: block; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.conversation: Conversation | None = None
+        self.show_thinking = False
+        self.missing = ""
+        """What is missing for an answer, in one line."""
+        self._narrator: Narrator | None = None
+        self._used = 0
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield ChatHeading(id="heading")
+        yield MessageBar(id="message-bar")
+        yield Welcome(id="welcome")
+        yield Transcript(id="transcript")
+        yield ApprovalBar(id="approval")
+        yield CommandHints(id="hints")
+        yield Line(id="attached")
+        yield Composer(id="composer")
+        yield StatusLine(id="status")
+
+    @property
+    def transcript(self) -> Transcript:
+        """The transcript."""
+        return self.query_one(Transcript)
+
+    @property
+    def composer(self) -> Composer:
+        """The composer."""
+        return self.query_one(Composer)
+
+    @property
+    def approval_bar(self) -> ApprovalBar:
+        """The approval bar."""
+        return self.query_one(ApprovalBar)
+
+    # -- which conversation
+
+    def open(self, conversation: Conversation | None) -> None:
+        """Shows a conversation, from its end; `None` shows an empty pane."""
+        if self.conversation is not None:
+            self.conversation.unlisten(self)
+        self.conversation = conversation
+        if conversation is not None:
+            conversation.listen(self)
+        self.reload()
+
+    def reload(self) -> None:
+        """Tells the whole conversation again."""
+        conversation = self.conversation
+        gathered = Gathered()
+        narrator = Narrator(gathered, today=datetime.now(UTC), show_thinking=self.show_thinking)
+        self._used = 0
+        if conversation is not None:
+            history = conversation.state.history
+            narrator.tell(history, live=conversation.running)
+            for kind, pieces in conversation.streaming:
+                narrator.stream(kind, "".join(pieces))
+            self._used = next((_context_of(e) for e in reversed(list(history)) if e.kind in ("reply", "compact")), 0)
+            if words := _left_open(conversation):
+                narrator.passing("left-open", words)
+        self.transcript.load(gathered.items.values())
+        narrator.view = self.transcript
+        self._narrator = narrator
+        self.update_lines()
+
+    def narrate_thinking(self, shown: bool) -> None:
+        """Whether thoughts that are still to come are shown."""
+        if self._narrator is not None:
+            self._narrator.show_thinking = shown
+
+    # -- what is heard
+
+    def on_entry(self, conversation: Conversation, entry: HistoryEntry) -> None:
+        """One more entry."""
+        if self._narrator is not None:
+            self._narrator.take(entry)
+        if entry.kind in ("reply", "compact"):
+            self._used = _context_of(entry)
+        if entry.kind in ("user", "reply", "compact", "stop"):
+            self.update_lines()
+
+    def on_stream(self, conversation: Conversation, kind: str, text: str) -> None:
+        """More of a reply."""
+        if self._narrator is not None:
+            self._narrator.stream(kind, text)
+
+    def on_retry(self, conversation: Conversation, error: Exception, attempt: int, delay: float) -> None:
+        """It is asked for again."""
+        if self._narrator is not None:
+            self._narrator.retry(f"{explain(error).text} Asking again in {delay:.0f} s (try {attempt}).")
+
+    def on_tool(self, conversation: Conversation, call: ToolCall) -> None:
+        """A tool begins to work."""
+        if self._narrator is not None:
+            self._narrator.tool(call)
+
+    def on_reload(self, conversation: Conversation) -> None:
+        """It is another history than before."""
+        self.reload()
+
+    def on_change(self, conversation: Conversation) -> None:
+        """The activity, the approval, the trouble or the settings."""
+        self.update_lines()
+
+    # -- the lines around the transcript
+
+    def update_lines(self) -> None:
+        """Heading, approval, composer and status as they are now."""
+        conversation = self.conversation
+        talks = conversation is not None and not conversation.empty
+        self.set_class(talks, "-talks")
+        welcome = self.query_one(Welcome)
+        welcome.set_class(not talks, "-shown")
+        heading = self.query_one(ChatHeading)
+        if conversation is None:
+            heading.say("fireside", "")
+            welcome.say("", self.missing)
+            self.query_one(StatusLine).say("", "", ())
+            return
+        model = conversation.agent.model.name
+        effort = conversation.agent.effort
+        heading.say(conversation.state.title or "New conversation", f"{model} · {effort}" if effort else model)
+        welcome.say(model, self.missing)
+        self._update_approval(conversation)
+        self.composer.read_only = conversation.elsewhere is not None
+        self._update_status(conversation)
+
+    def _update_approval(self, conversation: Conversation) -> None:
+        bar = self.approval_bar
+        if conversation.approval is bar.approval:
+            return
+        had_focus = bar.has_focus
+        bar.say(conversation.approval)
+        if conversation.approval is not None:
+            if self.composer.has_focus and not self.composer.text:
+                bar.focus()
+        elif had_focus:
+            self.composer.focus()
+
+    def _update_status(self, conversation: Conversation) -> None:
+        left, how = "", ""
+        if conversation.elsewhere is not None:
+            left, how = f"{elsewhere(conversation.elsewhere)} Read-only here.", "warning"
+        elif conversation.approval is not None:
+            left, how = "waits for your answer", "warning"
+        elif conversation.running:
+            left, how = f"{safe_line(conversation.activity)}… Esc stops", "accent"
+            if conversation.activity == "stopping":
+                left = "stopping…"
+        elif conversation.trouble is not None:
+            left, how = conversation.trouble.line, "error"
+        self.query_one(StatusLine).say(left, how, self._facts(conversation))
+
+    def _facts(self, conversation: Conversation) -> list[str]:
+        if conversation.empty:
+            return []
+        window = conversation.agent.context_window
+        usage: Usage = conversation.state.usage
+        saved = "not saved" if conversation.unsaved or not conversation.saved else "saved"
+        context = f"{_short(self._used)} of {_short(window)} context" if self._used else ""
+        cost = f"${usage.cost:.2f}" if usage.cost else ""
+        facts = (context, cost, saved) if saved == "saved" else (saved, context, cost)
+        return [fact for fact in facts if fact]
+
+
+def _context_of(entry: HistoryEntry) -> int:
+    return Usage.from_json(entry.content["usage"]).context if entry.kind == "reply" else 0
+
+
+def _short(tokens: int) -> str:
+    if tokens < 1000:
+        return str(tokens)
+    return f"{tokens / 1000:.0f}k" if tokens < 1_000_000 else f"{tokens / 1_000_000:g}M"
+
+
+def _left_open(conversation: Conversation) -> str:
+    """What a run that ended badly left, and how to go on."""
+    if conversation.running or conversation.elsewhere is not None:
+        return ""
+    state = conversation.state
+    match state.status:
+        case "interrupted":
+            unknown = [
+                entry.call.name
+                for entry in state.history
+                if entry.kind == "tool_result" and entry.closing and entry.call is not None
+            ]
+            may = f" These tools may or may not have run: {', '.join(unknown)}." if unknown else ""
+            return f"The program stopped in the middle of this answer.{may} Ctrl+R continues."
+        case "approval":
+            names = ", ".join(call.name for call in state.pending_calls)
+            return f"Claude had asked whether it may use {names}. Ctrl+R asks again."
+        case "new" if state.history:
+            return "This message has no answer yet. Ctrl+R asks for one."
+    return ""

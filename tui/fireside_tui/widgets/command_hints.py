@@ -1,0 +1,47 @@
+"""`CommandHints`: the commands that a `/` in the composer may become."""
+
+from __future__ import annotations
+
+from textual.content import Content
+from textual.events import Click
+from textual.widgets import Static
+
+from fireside_tui.commands import slash_commands
+from fireside_tui.widgets.lines import clickable, clicked
+
+MOST = 7
+
+
+class CommandHints(Static):
+    """Shown over the composer while a `/command` is being written; Tab takes the first one."""
+
+    DEFAULT_CSS = """
+    CommandHints { height: auto; max-height: 8; padding: 0 2; background: $surface; color: $text-muted; display: none; }
+    CommandHints.-shown { display: block; }
+    """
+
+    def on_click(self, event: Click) -> None:
+        """A click carries the words out."""
+        if command := clicked(event):
+            self.screen.call_next(self.screen.run_action, f"command('{command}')")
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self.first: str | None = None
+        """What Tab makes of it."""
+
+    def offer(self, text: str) -> None:
+        """Shows what a text may become; nothing for a message."""
+        word = text[1:]
+        fits = (text.startswith("/") and "\n" not in text and word.replace("-", "").isalpha()) or text == "/"
+        found = slash_commands(word) if fits else []
+        self.first = f"/{found[0].slash_name}" if found else None
+        self.set_class(bool(found), "-shown")
+        lines = []
+        for command in found[:MOST]:
+            name = f"/{command.slash_name}" + (f" {command.argument}" if command.argument else "")
+            words = Content.assemble((f"{name:<24}", "bold $text-primary"), command.help)
+            lines.append(words.stylize(clickable(command.name)))
+        if len(found) > MOST:
+            lines.append(Content(f"… {len(found) - MOST} more"))
+        self.update(Content("\n").join(lines))

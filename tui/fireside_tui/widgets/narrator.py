@@ -1,0 +1,345 @@
+"""From the entries of a history to the items of a transcript: the same way for a loaded and for a live conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from fireside import HistoryEntry, Image, Text, Thinking, ToolCall
+
+from fireside_tui.conversations.approval import call_line
+from fireside_tui.transcript import Item
+
+UNKNOWN = "(unknown: the run stopped"
+CUT_OFF = {
+    "max_tokens": "cut off at the longest length",
+    "refusal": "declined",
+    "model_context_window_exceeded": "cut off: the context is full",
+}
+
+
+class View(Protocol):
+    """Where the items go."""
+
+    def add(self, item: Item) -> None:
+        """One more at the end."""
+
+    def append(self, key: str, text: str) -> None:
+        """More text of one."""
+
+    def change(self, key: str, **fields: Any) -> None:
+        """Other fields of one."""
+
+    def remove(self, key: str) -> Any:
+        """One less."""
+
+
+@dataclass(slots=True)
+class Gathered:
+    """A view in memory, for a conversation that is loaded as a whole."""
+
+    items: dict[str, Item] = field(default_factory=dict)
+
+    def add(self, item: Item) -> None:
+        """One more at the end."""
+        self.items[item.key] = item
+
+    def append(self, key: str, text: str) -> None:
+        """More text of one."""
+        self.items[key].text += text
+
+    def change(self, key: str, **fields: Any) -> None:
+        """Other fields of one."""
+        for name, value in fields.items():
+            setattr(self.items[key], name, value)
+
+    def remove(self, key: str) -> None:
+        """One less."""
+        self.items.pop(key, None)
+
+
+class Narrator:
+    """Tells a conversation. `take` each entry in order; `stream` what comes of a reply meanwhile."""
+
+    def __init__(self, view: View, *, today: datetime, show_thinking: bool = False) -> None:
+        self.view = view
+        self.show_thinking = show_thinking
+        self._today = today.astimezone().date()
+        self._live: list[tuple[str, str]] = []  # kind and key of the items that stream
+        self._pieces = 0
+        self._tools: dict[tuple[str, int], str] = {}  # call → key
+        self._partial: _Partial | None = None  # what a loaded history says of a reply that was not whole
+        self._late: list[int] = []  # user messages that may have come while a reply streamed
+        self._last_error = ""
+        self._passing: list[str] = []  # items that the next run takes away
+
+    # -- a whole history
+
+    def tell(self, entries: Iterable[HistoryEntry], *, live: bool) -> None:
+        """All entries of a loaded history; `live` says that its last reply is streaming this moment."""
+        for entry in entries:
+            self.take(entry)
+        if live:
+            self._partial = None
+        self._keep_partial()
+
+    # -- one entry
+
+    def take(self, entry: HistoryEntry) -> None:
+        """One more entry. What can't be told is left out."""
+        step = getattr(self, f"_{entry.kind}", None)
+        if step is not None:
+            step(entry)
+
+    def _user(self, entry: HistoryEntry) -> None:
+        pictures = sum(isinstance(block, Image) for block in entry.blocks)
+        shown = f"[{pictures} picture{'s' * (pictures > 1)}]" if pictures else ""
+        text = "\n\n".join(part for part in (entry.text, shown) if part)
+        if self._partial is not None:
+            self._late.append(entry.seq)
+        self.view.add(Item(str(entry.seq), "user", text, label=self.time(entry.at)))
+
+    def _notice(self, entry: HistoryEntry) -> None:
+        self.view.add(Item(str(entry.seq), "notice", entry.text))
+
+    def _reply(self, entry: HistoryEntry) -> None:
+        content = entry.content
+        self._partial = None
+        cut = CUT_OFF.get(content["stop_reason"], "")
+        items: list[Item] = []
+        calls: list[ToolCall] = []
+        for block in entry.blocks:
+            if isinstance(block, Text | Thinking):
+                kind = "assistant" if isinstance(block, Text) else "thinking"
+                if items and items[-1].kind == kind:
+                    items[-1].text += block.text
+                elif block.text:
+                    items.append(self._said(f"{entry.seq}.{len(items)}", kind, block.text))
+            elif isinstance(block, ToolCall):
+                calls.append(block)
+        if cut:
+            last = next((item for item in reversed(items) if item.kind == "assistant"), None)
+            if last is not None:
+                last.state = cut
+        if not items and not calls:
+            items = [Item(f"{entry.seq}.0", "notice", f"({cut or 'an empty reply'})")]
+        self._place(entry, items)
+        for call in calls:
+            key = f"{entry.seq}.call{call.n}"
+            self._tools[call.id, call.n] = key
+            self.view.add(Item(key, "tool", title=call_line(call), state="waiting", folded=True))
+
+    def _place(self, entry: HistoryEntry, items: list[Item]) -> None:
+        live, self._live = self._live, []
+        if [kind for kind, _ in live] == [item.kind for item in items]:
+            for (_, key), item in zip(live, items, strict=True):  # what streamed is the reply: only its end is new
+                self.view.change(key, text=item.text, state=item.state, title=item.title)
+            return
+        for _, key in live:
+            self.view.remove(key)
+        late, self._late = [str(seq) for seq in self._late if seq > entry.content["seen"]], []
+        moved = []
+        if isinstance(self.view, Gathered):  # a message that came while it streamed stands after it
+            moved = [self.view.items.pop(key) for key in late if key in self.view.items]
+        for item in (*items, *moved):
+            self.view.add(item)
+
+    def _partial_reply(self, entry: HistoryEntry) -> None:
+        content = entry.content
+        if self._live:  # it is on the screen already
+            if content.get("void"):
+                self.void()
+            elif content.get("cut"):
+                self._end_live("stopped")
+            return
+        if content.get("void"):
+            self._partial = None
+            return
+        name = (content["seen"], content["attempt"])
+        if self._partial is None or self._partial.name != name:
+            self._partial = _Partial(entry.seq, name)
+        self._partial.take(content)
+
+    def _keep_partial(self) -> None:
+        """What streamed and never became a reply stays to be read."""
+        partial, self._partial = self._partial, None
+        self._late = []
+        if partial is None:
+            return
+        for n, (kind, text) in enumerate(partial.blocks):
+            item = self._said(f"{partial.seq}.{n}", "assistant" if kind == "text" else "thinking", text)
+            item.state = ("stopped" if partial.cut else "cut off") if n == len(partial.blocks) - 1 else ""
+            self.view.add(item)
+
+    def _tool_result(self, entry: HistoryEntry) -> None:
+        call = entry.call
+        key = self._tools.get((call.id, call.n)) if call else None
+        if call is None or key is None:
+            return
+        text = entry.text or ("(a picture)" if entry.content else "")
+        if entry.text.startswith(UNKNOWN):
+            state = "unknown: may have run"
+        elif entry.text.startswith("(denied"):
+            state = "refused"
+        elif entry.text.startswith(("(interrupted", "(aborted", "(not run")):
+            state = "stopped"
+        else:
+            state = f"{'failed' if entry.is_error else 'done'} · {size_of(text)}"
+        args = call.unreadable if call.unreadable is not None else _pretty(call.args)
+        detail = f"{args}\n\n{text}" if args else text
+        self.view.change(key, state=state, detail=detail)
+
+    def _approval(self, entry: HistoryEntry) -> None:
+        call = entry.call
+        key = self._tools.get((call.id, call.n)) if call else None
+        if key is not None:
+            self.view.change(key, state="waiting" if entry.content.get("allowed") else "refused")
+
+    def _ask(self, entry: HistoryEntry) -> None:
+        self.view.add(
+            Item(str(entry.seq), "notice", f"Asked aside: {entry.content['prompt']}\n{entry.content['answer']}")
+        )
+
+    def _human(self, entry: HistoryEntry) -> None:
+        content = entry.content
+        self.view.add(
+            Item(str(entry.seq), "notice", f"Claude asked: {content['question']}\nAnswer: {content['answer']}")
+        )
+
+    def _compact(self, entry: HistoryEntry) -> None:
+        self.view.add(Item(f"{entry.seq}.rule", "rule", title="Claude's memory begins here, with a summary"))
+        self.view.add(Item(str(entry.seq), "thinking", entry.text, title="summary", folded=True))
+
+    def _clear(self, entry: HistoryEntry) -> None:
+        self.view.add(Item(str(entry.seq), "rule", title="older tool results are no longer in Claude's memory"))
+
+    def _run_start(self, entry: HistoryEntry) -> None:
+        self._keep_partial()
+        self._last_error = ""
+        for key in self._passing:
+            self.view.remove(key)
+        self._passing = []
+
+    def _stop(self, entry: HistoryEntry) -> None:
+        self._end_live("stopped")
+        self._keep_partial()
+        content = entry.content
+        error = str(content.get("error") or "")
+        if error and error != self._last_error:
+            self._said_error(entry, error)
+        if content.get("by") == "limit":
+            self.view.add(Item(str(entry.seq), "notice", "Stopped at the limit of steps. Ctrl+R goes on."))
+
+    def _error(self, entry: HistoryEntry) -> None:
+        self._end_live("cut off")
+        self._keep_partial()
+        self._last_error = str(entry.content)
+        self._said_error(entry, self._last_error)
+
+    def _said_error(self, entry: HistoryEntry, words: str) -> None:
+        name, _, text = words.partition(": ")
+        ours = name.endswith("Error") and name.isidentifier() and text
+        self.view.add(Item(f"{entry.seq}.error", "error", f"{text if ours else words}\nCtrl+R asks again."))
+
+    def _checkpoint(self, entry: HistoryEntry) -> None:
+        self.view.add(Item(str(entry.seq), "rule", title=f"checkpoint: {entry.text}"))
+
+    def _restore(self, entry: HistoryEntry) -> None:
+        self.view.add(
+            Item(str(entry.seq), "rule", title="went back to a checkpoint: Claude knows nothing of what came after")
+        )
+
+    # -- a reply that streams
+
+    def stream(self, kind: str, text: str) -> None:
+        """More of it."""
+        shown = "assistant" if kind == "text" else "thinking"
+        for key in self._passing:
+            self.view.remove(key)
+        self._passing = []
+        if not self._live or self._live[-1][0] != shown:
+            self._pieces += 1
+            key = f"live{self._pieces}"
+            self._live.append((shown, key))
+            self.view.add(self._said(key, shown, ""))
+        self.view.append(self._live[-1][1], text)
+
+    def retry(self, words: str) -> None:
+        """It is asked for again: what streamed is void."""
+        self.void()
+        self.passing("retry", words)
+
+    def void(self) -> None:
+        """Takes away what streamed."""
+        for _, key in self._live:
+            self.view.remove(key)
+        self._live = []
+
+    def passing(self, key: str, words: str) -> None:
+        """A notice that the next words take away."""
+        if key in self._passing:
+            self.view.remove(key)
+            self._passing.remove(key)
+        self._passing.append(key)
+        self.view.add(Item(key, "notice", words))
+
+    def tool(self, call: ToolCall) -> None:
+        """A tool begins to work."""
+        if (key := self._tools.get((call.id, call.n))) is not None:
+            self.view.change(key, state="running")
+
+    def _end_live(self, state: str) -> None:
+        if self._live:
+            self.view.change(self._live[-1][1], state=state)
+            self._live = []
+
+    def _said(self, key: str, kind: str, text: str) -> Item:
+        if kind == "thinking":
+            return Item(key, "thinking", text, title="thought", folded=not self.show_thinking)
+        return Item(key, "assistant", text)
+
+    def time(self, moment: datetime) -> str:
+        """When something was said, for a reader of today."""
+        local = moment.astimezone()
+        days = (self._today - local.date()).days
+        if days <= 0:
+            return f"{local:%H:%M}"
+        return f"{local:%a %H:%M}" if days < 7 else f"{local:%Y-%m-%d %H:%M}"
+
+
+class _Partial:
+    """A reply that was not whole when it was saved."""
+
+    def __init__(self, seq: int, name: tuple[int, int]) -> None:
+        self.seq, self.name, self.cut = seq, name, False
+        self.blocks: list[tuple[str, str]] = []
+
+    def take(self, content: Any) -> None:
+        for _, kind, words in content.get("delta", ()):
+            if self.blocks and self.blocks[-1][0] == kind:
+                self.blocks[-1] = (kind, self.blocks[-1][1] + words)
+            else:
+                self.blocks.append((kind, words))
+        self.cut = self.cut or bool(content.get("cut"))
+
+
+def size_of(text: str) -> str:
+    """How much text that is.
+
+    >>> size_of("abc"), size_of("x" * 2100)
+    ('3 B', '2.1 kB')
+    """
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def _pretty(args: dict[str, Any]) -> str:
+    lines = []
+    for name, value in args.items():
+        text = value if isinstance(value, str) else repr(value)
+        lines.append(f"{name}: {text}" if "\n" not in text else f"{name}:\n{text}")
+    return "\n".join(lines)
