@@ -79,6 +79,8 @@ class Conversation:
     """The other process that runs it; it is read-only here meanwhile."""
     allowed: set[str] = field(default_factory=set)
     """Tools that run here without being asked about."""
+    streaming: list[tuple[str, list[str]]] = field(default_factory=list)
+    """What has come of the reply that streams: runs of `"text"` and `"thinking"`, each in pieces."""
     _listeners: list[Listener] = field(default_factory=list)
     _task: asyncio.Task[None] | None = None
     _again: bool = False
@@ -151,6 +153,8 @@ class Conversation:
         new = history[self._told :]
         self._mark_told()
         for entry in new:
+            if entry.kind == "reply" or (entry.kind == "partial_reply" and _is_end(entry)):
+                self.streaming.clear()
             self._tell("on_entry", entry)
 
     def tell_change(self) -> None:
@@ -252,6 +256,7 @@ class Conversation:
             again, self._again = self._again and self._stopping is False, False
             self._task, self._stopping, self.activity, self.approval = None, False, "", None
             self.tell_entries()
+            self.streaming.clear()
             self.tell_change()
             self.ended(self)
             if again and not self.trouble and not self.state.is_answered():
@@ -321,10 +326,14 @@ class Conversation:
     def streamed(self, kind: str, text: str) -> None:
         """More of a reply has come."""
         self.set_activity("writing" if kind == "text" else "thinking")
+        if not self.streaming or self.streaming[-1][0] != kind:
+            self.streaming.append((kind, []))
+        self.streaming[-1][1].append(text)
         self._tell("on_stream", kind, text)
 
     def retried(self, error: Exception, attempt: int, delay: float) -> None:
         """The request is asked for again."""
+        self.streaming.clear()
         self.set_activity("asking again")
         self._tell("on_retry", error, attempt, delay)
 
@@ -340,3 +349,7 @@ class Conversation:
             if gone:
                 self.trouble = Trouble(f"Tools that this conversation had before are not here: {', '.join(gone)}.")
                 self._tell("on_change")
+
+
+def _is_end(partial: HistoryEntry) -> bool:
+    return bool(partial.content.get("cut") or partial.content.get("void"))

@@ -42,12 +42,12 @@ class MainScreen(Commands):
         for command in commands.at("anywhere")
         for key in command.keys
     ]
-    HORIZONTAL_BREAKPOINTS = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012  Textual declares no class variable
         (0, "-narrow"),
         (80, "-wide"),
         (120, "-very-wide"),
     ]
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (9, "-low"), (16, "-high")]
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (9, "-low"), (16, "-high")]  # noqa: RUF012
     DEFAULT_CSS = """
     MainScreen { layers: base drawer; }
     MainScreen #panes { height: 1fr; }
