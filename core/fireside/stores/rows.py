@@ -1,0 +1,139 @@
+"""What the stores on databases have in common: entries and labels as text, and what a list needs as columns.
+
+It knows the contract. Entries are kept as the very JSON that FileStore writes, one a row.
+"""
+
+from __future__ import annotations
+
+import json
+from builtins import list as List
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from fireside.errors import ConflictError
+from fireside.messages import Json, Usage
+from fireside.stores import log as logs
+from fireside.stores.base import Record, SavedState, label_from_entries
+from fireside.stores.quiet import no_gc
+
+Row = dict[str, Json]
+
+
+def text_of(row: Row) -> str:
+    """An entry or a label as JSON text that every database takes: no NUL, no lone surrogate stands in it as itself."""
+    return logs.encode(row)[:-1].decode()
+
+
+def new_entries(state_id: str, next_seq: int, entries: List[Row], stored: Iterable[bytes]) -> List[Row]:
+    """The entries that are not stored. `stored` are the texts of those from the first entry's `seq` on.
+
+    Raises `ConflictError` where another one is stored in the place of one.
+    """
+    if not entries or entries[0]["seq"] == next_seq:
+        return entries
+    if entries[0]["seq"] > next_seq:
+        raise ConflictError(state_id, f"the store's next entry is {next_seq}, not {entries[0]['seq']}")
+    there = {row["seq"]: row for row in parsed(stored).rows}
+    fresh = []
+    for entry in entries:
+        row = there.get(entry["seq"])
+        if row is None:
+            fresh.append(entry)
+        elif not logs.same(row, entry):
+            raise ConflictError(state_id, f"its entry {entry['seq']} is another one")
+    return fresh
+
+
+def parsed(texts: Iterable[bytes]) -> logs.Parsed:
+    """The entries in the texts of a State, in order."""
+    with no_gc():
+        return logs.parse(b"".join(text + b"\n" for text in texts))
+
+
+def record_of(texts: List[bytes], snapshot: Row | None, next_seq: int) -> Record:
+    """What `read` gives."""
+    found = parsed(texts)
+    return Record(found.rows, snapshot, max(found.next_seq, next_seq), found.damaged)
+
+
+def row_of(state_id: str, label: Row | None, texts: Callable[[], Iterable[bytes]], at: datetime) -> SavedState:
+    """The row of a label; where it is lost or stale (`None`), that of the entries; `at` where nothing can be read."""
+    for again in (False, True):
+        try:
+            if again:
+                found = parsed(texts())
+                label = label_from_entries(state_id, found.rows, found.next_seq)
+            if label is not None and label.get("id") == state_id:
+                return SavedState.from_label(label, running=True)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            continue
+    return SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
+
+
+def read_label(text: str | bytes | None) -> Row | None:
+    """The label in its text; `None` where there is none."""
+    try:
+        label = json.loads(text or "null")
+    except (ValueError, RecursionError):
+        return None
+    return label if isinstance(label, dict) else None
+
+
+COLUMNS = (
+    "id, task, title, created_at, updated_at, turn, stopped_by, status, "
+    "input, output, cache_read, cache_write, requests, cost"
+)
+"""What a list reads: a label's values as columns, since 10,000 labels take longer to parse than to read."""
+
+
+def columns_of(state_id: str, label: Row) -> tuple[Any, ...] | None:
+    """The values of the `COLUMNS`; `None` where the label is not one, or has a text that a column can't hold."""
+    try:
+        row = SavedState.from_label(label, running=True)
+        texts = (row.task, row.title, row.stopped_by or "", row.status)
+        if row.id != state_id or any("\0" in text or not _encodes(text) for text in texts):
+            return None
+        u = row.usage
+        times = row.created_at.isoformat(), row.updated_at.isoformat()
+        tokens = (u.input, u.output, u.cache_read, u.cache_write, u.requests, u.cost)
+        return (row.id, row.task, row.title, *times, row.turn, row.stopped_by, row.status, *tokens)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def row_from_columns(c: Sequence[Any]) -> SavedState:
+    """The row of the `COLUMNS`."""
+    usage = Usage(c[8], c[9], c[10], c[11], c[12], c[13])
+    when = datetime.fromisoformat
+    return SavedState(c[0], c[1], c[2], when(c[3]), when(c[4]), c[5], c[6], c[7], usage)
+
+
+def as_it_runs(rows: Iterable[SavedState], runs: Callable[[str], bool]) -> List[SavedState]:
+    """The rows of a list, newest first; `runs` says whether somebody holds a State's lock."""
+    out = [replace(row, status="interrupted") if row.status == "running" and not runs(row.id) else row for row in rows]
+    out.sort(key=lambda row: row.updated_at, reverse=True)
+    return out
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+__all__ = [
+    "COLUMNS",
+    "as_it_runs",
+    "columns_of",
+    "new_entries",
+    "parsed",
+    "read_label",
+    "record_of",
+    "row_from_columns",
+    "row_of",
+    "text_of",
+]

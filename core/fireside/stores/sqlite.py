@@ -1,0 +1,371 @@
+"""`SQLiteStore`: every conversation in one SQLite file, through the standard library. It knows the store contract.
+
+Write-ahead log, `synchronous=FULL`: one sync a write. Each thread has a connection of its own, none outlives a fork, and
+the States' locks are files beside the database, held as FileStore holds them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from builtins import list as List
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from fireside.errors import Holder
+from fireside.messages import Json
+from fireside.state import check_id
+from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
+from fireside.stores.lock import LockFolder
+from fireside.stores.names import name_of
+from fireside.stores.quiet import no_gc
+from fireside.stores.rows import (
+    COLUMNS,
+    as_it_runs,
+    columns_of,
+    new_entries,
+    read_label,
+    record_of,
+    row_from_columns,
+    row_of,
+    text_of,
+)
+
+Row = dict[str, Json]
+
+FORMAT = 1
+"""The version of the tables, kept as the file's `user_version`."""
+_OURS = 0x46495245  # "FIRE": the file's `application_id`
+_PATIENCE = 30.0  # seconds that a write waits for another one
+
+_TABLES = """
+CREATE TABLE states (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    next_seq INTEGER NOT NULL,
+    label TEXT,         -- what it says as JSON, and for how many entries:
+    label_seq INTEGER,
+    task TEXT, title TEXT, created_at TEXT, updated_at TEXT, turn INTEGER, stopped_by TEXT, status TEXT,
+    input INTEGER, output INTEGER, cache_read INTEGER, cache_write INTEGER, requests INTEGER, cost REAL
+);
+CREATE TABLE entries (
+    state INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    entry TEXT NOT NULL,
+    PRIMARY KEY (state, seq)
+) WITHOUT ROWID;
+"""
+_SET_COLUMNS = ", ".join(f"{name} = ?" for name in COLUMNS.split(", ")[1:])
+_NO_COLUMNS = (None,) * 13
+
+
+class _Connection:
+    """The connection of one thread, in one process."""
+
+    __slots__ = ("__weakref__", "db", "guard", "pid")
+
+    def __init__(self) -> None:
+        self.db: sqlite3.Connection | None = None
+        self.guard = threading.Lock()  # held while it is used
+        self.pid = 0
+
+    def close(self) -> None:
+        db, self.db = self.db, None
+        if db is not None and self.pid == os.getpid():
+            db.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+_open: weakref.WeakSet[_Connection] = weakref.WeakSet()
+
+
+def _before_fork() -> None:
+    """Closes what is idle: SQLite must not be used, nor closed, in a child that was forked with it open."""
+    for connection in list(_open):
+        if connection.guard.acquire(blocking=False):
+            try:
+                connection.close()
+            finally:
+                connection.guard.release()
+
+
+def _in_child() -> None:
+    """What was in use by another thread is kept open for good: closing it would end the parent's transaction."""
+    left = [connection.db for connection in list(_open) if connection.db is not None]
+    _open.clear()
+    if left:
+        with contextlib.suppress(ImportError):
+            import ctypes
+
+            for db in left:
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_child=_in_child)
+
+
+class SQLiteStore(Store):
+    """Keeps all States in the SQLite file `path`, which is made when it is first used, readable by its owner alone.
+
+    `locks=False` goes without the lock files beside it, for a file system that has no locks.
+
+    Raises `ValueError` for a file that another program or a newer fireside wrote, `sqlite3.DatabaseError` for one that is
+    damaged; nothing is ever built over it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, locks: bool = True) -> None:
+        self.path = os.path.abspath(os.fspath(path))
+        if os.fspath(path) in ("", ":memory:"):
+            raise ValueError("SQLiteStore needs a file: what is kept in memory does not survive the process")
+        self._locks = LockFolder(f"{self.path}-locks") if locks else None
+        self._mine = threading.local()
+
+    def __repr__(self) -> str:
+        return f"SQLiteStore({self.path!r}{'' if self._locks else ', locks=False'})"
+
+    def _place(self) -> object:
+        return ("sqlite", os.path.normcase(os.path.realpath(self.path)))
+
+    # -- locks
+
+    def has_locks(self) -> bool:
+        """Whether it was opened with locks."""
+        return self._locks is not None
+
+    def lock(self, state_id: str) -> Lock:
+        """Takes the State's lock, at once or not at all: `StateInUseError`. It dies with the process that holds it."""
+        return self._locks.lock(name_of(check_id(state_id)), state_id) if self._locks else NoLock()
+
+    def _lock_for_write(self, state_id: str) -> Lock:
+        return self._locks.lock(name_of(check_id(state_id)), state_id, brief=True) if self._locks else NoLock()
+
+    def holder(self, state_id: str) -> Holder | None:
+        """Who holds the State's lock; `None` where nobody does, or the store was opened without locks."""
+        return self._locks.holder(name_of(check_id(state_id))) if self._locks else None
+
+    # -- write and read
+
+    def write(self, state_id: str, entries: List[Row], snapshot: Row | None, *, create: bool = False) -> None:
+        """See `Store.write`. One transaction, one sync."""
+        check_id(state_id)
+        with self._transaction() as db:
+            found = db.execute("SELECT key, next_seq FROM states WHERE id = ?", (state_id,)).fetchone()
+            if create:
+                if found:
+                    raise ValueError(f"there is a State {state_id!r} already")
+                made = db.execute("INSERT INTO states (id, next_seq) VALUES (?, 0)", (state_id,))
+                key, next_seq = made.lastrowid, entries[0]["seq"] if entries else 0
+            elif found:
+                key, next_seq = found
+            else:
+                raise LookupError(f"the store has no State {state_id!r}: it was deleted, or never saved")
+            first = entries[0]["seq"] if entries else 0
+            entries = new_entries(state_id, next_seq, entries, (text for text in _texts(db, key, first)))
+            db.executemany(
+                "INSERT INTO entries VALUES (?, ?, ?)", [(key, entry["seq"], text_of(entry)) for entry in entries]
+            )
+            next_seq = max(next_seq, entries[-1]["seq"] + 1) if entries else next_seq
+            if snapshot is None:
+                db.execute("UPDATE states SET next_seq = ? WHERE key = ?", (next_seq, key))
+                return
+            columns = columns_of(state_id, snapshot)
+            db.execute(
+                f"UPDATE states SET next_seq = ?, label = ?, label_seq = ?, {_SET_COLUMNS} WHERE key = ?",
+                (next_seq, text_of(snapshot), next_seq, *(columns[1:] if columns else _NO_COLUMNS), key),
+            )
+
+    def read(self, state_id: str) -> Record | None:
+        """See `Store.read`."""
+        check_id(state_id)
+        with self._reading() as db:
+            if db is None:
+                return None
+            found = db.execute("SELECT key, next_seq, label FROM states WHERE id = ?", (state_id,)).fetchone()
+            if found is None:
+                return None
+            key, next_seq, label = found
+            texts = _texts(db, key)
+        return record_of(texts, read_label(label), next_seq)
+
+    def list(self) -> List[SavedState]:
+        """See `Store.list`."""
+        with self._reading() as db, no_gc():
+            if db is None:
+                return []
+            rows = [row_from_columns(c) for c in db.execute(
+                f"SELECT {COLUMNS} FROM states WHERE label_seq = next_seq AND created_at IS NOT NULL"
+            )]  # fmt: skip
+            others = db.execute(
+                "SELECT key, id, label, label_seq = next_seq FROM states "
+                "WHERE label_seq IS NOT next_seq OR created_at IS NULL"
+            ).fetchall()
+            at = datetime.fromtimestamp(os.stat(self.path).st_mtime, UTC)
+            for key, id, label, fresh in others:
+                label_now = read_label(label) if fresh else None
+                rows.append(row_of(id, label_now, lambda key=key: _texts(db, key), at))  # type: ignore[misc]
+        return as_it_runs(rows, lambda id: self._locks is not None and self.holder(id) is not None)
+
+    def delete(self, state_id: str) -> None:
+        """See `Store.delete`."""
+        check_id(state_id)
+        with self._reading() as db:
+            if db is None or not db.execute("SELECT 1 FROM states WHERE id = ?", (state_id,)).fetchone():
+                return
+        lock = self.lock(state_id)
+        try:
+            with self._transaction() as db:
+                db.execute("DELETE FROM entries WHERE state = (SELECT key FROM states WHERE id = ?)", (state_id,))
+                db.execute("DELETE FROM states WHERE id = ?", (state_id,))
+            if self._locks:
+                self._locks.remove(name_of(state_id))
+        finally:
+            lock.release()
+
+    def close(self) -> None:
+        """Closes this thread's connection; those of other threads go with them. The store can be used on."""
+        if own := getattr(self._mine, "connection", None):
+            with own.guard:
+                own.close()
+
+    # -- connections
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._connected(create=True) as db:
+            assert db is not None
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    with contextlib.suppress(sqlite3.Error):
+                        db.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """One view of the database for several questions; `None` where it was not made yet."""
+        with self._connected(create=False) as db:
+            if db is None:
+                yield None
+                return
+            db.execute("BEGIN")
+            try:
+                yield db
+            finally:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def _connected(self, *, create: bool) -> Iterator[sqlite3.Connection | None]:
+        own: _Connection | None = getattr(self._mine, "connection", None)
+        if own is None or (own.db is not None and own.pid != os.getpid()):
+            own = self._mine.connection = _Connection()
+        with own.guard:
+            try:
+                if own.db is not None and not os.path.exists(self.path):
+                    own.close()
+                if own.db is None:
+                    if not create and not os.path.exists(self.path):
+                        yield None
+                        return
+                    own.pid = os.getpid()
+                    own.db = self._connect()
+                    _open.add(own)
+                yield own.db
+            except sqlite3.Error as error:
+                raise self._told(error) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        _make_file(self.path)
+        # a connection is closed by whoever drops the last reference, so SQLite's own check of the thread is off
+        db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        until = time.monotonic() + _PATIENCE
+        while True:  # going over to the write-ahead log is not waited for by SQLite's own timeout
+            try:
+                version = db.execute("PRAGMA user_version").fetchone()[0]
+                self._check(db, version)
+                db.execute("PRAGMA journal_mode = WAL").fetchone()
+                break
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+        db.execute("PRAGMA synchronous = FULL")
+        if version == FORMAT:
+            return
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            self._check(db, version)
+            if version == 0:
+                for statement in _TABLES.split(";\n"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA application_id = {_OURS}")
+                db.execute(f"PRAGMA user_version = {FORMAT}")
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+    def _check(self, db: sqlite3.Connection, version: int) -> None:
+        ours = db.execute("PRAGMA application_id").fetchone()[0] == _OURS
+        if not ours and (version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
+            raise ValueError(f"{self.path} is the database of another program: choose another file for the store")
+        if version > FORMAT:
+            raise ValueError(
+                f"{self.path} was written in format {version} by a newer fireside; this one reads up to {FORMAT}: update it"
+            )
+
+    def _told(self, error: sqlite3.Error) -> sqlite3.Error:
+        """The same error, naming the file and what to do."""
+        said = str(error)
+        if "not a database" in said or "malformed" in said:
+            advice = "it is damaged or no SQLite database. It was left as it is: move it away or restore a copy"
+        elif "locking protocol" in said or "disk I/O" in said:
+            advice = "SQLite can't lock it there (a network file system?): choose a local disk"
+        elif "unable to open" in said or "readonly" in said:
+            advice = "give this user write access to the file and its folder, or choose another one"
+        else:
+            advice = ""
+        return type(error)(f"{self.path}: {said}{'; ' if advice else ''}{advice}")
+
+
+def _texts(db: sqlite3.Connection, key: int | None, first: int = 0) -> List[bytes]:
+    asked = "SELECT CAST(entry AS BLOB) FROM entries WHERE state = ? AND seq >= ? ORDER BY seq"
+    return [text for (text,) in db.execute(asked, (key, first))]
+
+
+def _make_file(path: str) -> None:
+    """Makes the file with its rights before SQLite does, which gives its other files the same."""
+    with contextlib.suppress(FileExistsError):
+        folder: Any = os.path.dirname(path)
+        os.makedirs(folder, 0o700, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        if os.name != "nt":
+            fd = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+
+__all__ = ["SQLiteStore"]
