@@ -7,6 +7,7 @@ import sys
 import unicodedata
 
 import pytest
+from fireside_tui.safe_text import UNSAFE, ControlFilter, safe, safe_line
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -14,8 +15,6 @@ from rich.segment import ControlType, Segment
 from textual.app import App, ComposeResult
 from textual.color import Color
 from textual.widgets import Static
-
-from fireside_tui.safe_text import UNSAFE, ControlFilter, safe, safe_line
 
 DANGEROUS = [
     *map(chr, [*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0)]),

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
-from helpers_transcript import CORPUS, LONG, all_rows, each_row, fresh, lines
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from rich.cells import cell_len, split_graphemes
-from textual.selection import Selection
-
 from fireside_tui.transcript import Item
 from fireside_tui.transcript.cells import fold_cuts, is_simple, wrap_cuts
 from fireside_tui.transcript.highlight import ROOT, highlight, language_of
 from fireside_tui.transcript.selection import selected_text
 from fireside_tui.transcript.sums import Sums
+from helpers_transcript import CORPUS, LONG, all_rows, each_row, fresh, lines
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len, split_graphemes
+from textual.selection import Selection
 
 WIDE = st.text(st.sampled_from("ab .,日本。「é\u0301\u200d\ufe0f👩❤🇩🇪한-—“”(️"), max_size=80)
 
@@ -49,7 +49,7 @@ def test_a_very_long_line_of_a_user_copies_as_one_line():
 )
 def test_what_is_cut_into_chunks_shows_every_line_once_and_under_its_bullet(name):
     text = CORPUS[name]
-    words = [word for word in re.findall(r"\d+", text)]
+    words = list(re.findall(r"\d+", text))
     shown = re.findall(r"\d+", "\n".join(lines(fresh([Item("a", "assistant", text)], 90))))
     assert [w for w in shown if w in words] == words
     for row in each_row(fresh([Item("a", "assistant", text)], 90)):
@@ -110,7 +110,7 @@ def test_lines_fit_and_never_part_joined_characters(text, width):
         assert set(cuts) <= starts
         bounds = [0, *cuts, len(text)]
         assert bounds == sorted(bounds)
-        for a, b in zip(bounds, bounds[1:], strict=False):
+        for a, b in itertools.pairwise(bounds):
             part = text[a:b]
             assert (
                 cell_len(part.rstrip(" ") if cuts is not fold_cuts else part) <= width

@@ -3,17 +3,54 @@
 from __future__ import annotations
 
 import pytest
+from fireside_tui.transcript import Item
 from helpers_transcript import CORPUS, LONG, all_rows, fresh, lines, mixed, stream, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fireside_tui.transcript import Item
-
 PIECES = st.sampled_from(
-    ["- ", "1. ", "2) ", "> ", "```", "```py\n", "~~~", "\n", "\n\n", "  ", "    ", "\t", "# ", "---\n", "===\n", "| a | b |\n",
-     "|---|---|\n", "*", "**", "`", "[x]", "(http://e.com)", "<b>", "<!--", "-->", "&amp;", "word", "text and more ", "é", "日本", "\r\n", "\r",
-     "\\", "1", "-", ">", "~", "=", "[x]: http://e.com\n"]
-)  # fmt: skip
+    [
+        "- ",
+        "1. ",
+        "2) ",
+        "> ",
+        "```",
+        "```py\n",
+        "~~~",
+        "\n",
+        "\n\n",
+        "  ",
+        "    ",
+        "\t",
+        "# ",
+        "---\n",
+        "===\n",
+        "| a | b |\n",
+        "|---|---|\n",
+        "*",
+        "**",
+        "`",
+        "[x]",
+        "(http://e.com)",
+        "<b>",
+        "<!--",
+        "-->",
+        "&amp;",
+        "word",
+        "text and more ",
+        "é",
+        "日本",
+        "\r\n",
+        "\r",
+        "\\",
+        "1",
+        "-",
+        ">",
+        "~",
+        "=",
+        "[x]: http://e.com\n",
+    ]
+)
 
 
 @pytest.mark.parametrize("name", CORPUS)

@@ -6,15 +6,15 @@ import asyncio
 import random
 
 import pytest
+from fireside_tui.transcript import Item, Transcript
 from helpers_transcript import CORPUS, mixed
 from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.selection import Selection
 from textual.widgets import Input
 
-from fireside_tui.transcript import Item, Transcript
-
-HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\x00\x7f\x0b\x08\u202eabc\u2066\u200f\u061c\u2028\u0085\ud800\U000e0041 [red]x[/red] [/"
+HOSTILE = "\x1b]52;c;aGk=\x07\x1b[2J\x9b31m\x00\x7f\x0b\x08\u202eabc\u2066\u200f\u061c\u2028\u0085"
+HOSTILE += "\ud800\U000e0041 [red]x[/red] [/"
 
 
 class Chat(App):
@@ -296,6 +296,24 @@ async def test_only_web_links_can_be_chosen_and_their_target_is_shown():
         assert transcript.links("a") == urls
 
 
+async def test_padding_around_the_text_moves_nothing_under_the_mouse():
+    class Padded(Chat):
+        CSS = "Transcript { padding: 1 3; }"
+
+    app = Padded([Item("a", "assistant", "see [it](https://e.com) and more"), *conversation(9)])
+    async with app.run_test(size=(60, 20)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        transcript.action_scroll_home()
+        await pilot.click(transcript, offset=(3 + 2 + 4, 1 + 1))
+        await pilot.click(transcript, offset=(3 + 2 + 3, 1 + 1))
+        await pilot.pause()
+        assert app.seen[0] == ("link", "a", "https://e.com")
+        assert len(app.seen) == 2
+        await pilot.click(transcript, offset=(3 + 2 + 8, 1 + 1), times=2)
+        assert app.screen.get_selected_text() == "and"
+
+
 async def test_find_marks_all_and_walks_around():
     items = [Item(str(i), "user" if i % 2 else "assistant", f"Needle in **message** {i}\n\nmore") for i in range(40)]
     items[7:7] = [Item("t", "tool", title="look()", detail="a hidden needle", folded=True)]
@@ -388,11 +406,96 @@ async def test_a_selection_grows_while_the_edge_scrolls():
         await pilot.mouse_up(transcript, offset=(10, 4))
 
 
+async def test_a_double_click_takes_the_word_and_a_triple_one_the_line():
+    app = Chat([Item("a", "assistant", "one two three\n\nfour")])
+    async with app.run_test(size=(40, 12)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        await pilot.click(transcript, offset=(7, 1), times=2)
+        assert app.screen.get_selected_text() == "two"
+        await pilot.click(transcript, offset=(7, 1), times=3)
+        assert app.screen.get_selected_text() == "one two three"
+
+
+async def test_the_mouse_is_safe_while_text_streams_in():
+    """Textual #6643: a press on a widget that streaming had just replaced ended the app. Here nothing is replaced."""
+    rnd = random.Random(3)
+    app = Chat([*conversation(3), Item("t", "tool", "x\n" * 20), Item("s", "assistant")])
+    text = mixed(2400)
+    async with app.run_test(size=(60, 20)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        for i in range(0, len(text), 80):
+            transcript.append("s", text[i : i + 80])
+            x, y = rnd.randrange(60), rnd.randrange(transcript.size.height)
+            await rnd.choice([pilot.click, pilot.mouse_down, pilot.mouse_up, pilot.hover])(transcript, offset=(x, y))
+        await drawn(pilot, transcript)
+        check(transcript)
+        assert transcript.items[-1].text == text
+
+
+async def test_nothing_is_coloured_with_no_color(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = Chat([Item("u", "user", "q"), Item("a", "assistant", mixed(900), state="stopped")])
+    async with app.run_test(size=(60, 30)) as pilot:
+        await drawn(pilot, app.transcript)
+        for strip in app.screen._compositor.render_strips():
+            for filter in app._filters:
+                strip = strip.apply_filter(filter, app.transcript.background_colors[1])
+            for segment in strip:
+                for color in (segment.style.color, segment.style.bgcolor) if segment.style else ():
+                    assert color is None or color.triplet is None or len(set(color.triplet)) == 1
+
+
+async def test_the_end_is_followed_again_once_one_is_back():
+    app = Chat(conversation(20))
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        transcript.focus()
+        await pilot.press("pageup", "pageup")
+        assert not transcript.following
+        transcript.append("19", "\n\nthe very end")
+        await drawn(pilot, transcript)
+        assert "the very end" not in " ".join(shown(transcript))
+        await pilot.press("pagedown", "pagedown", "pagedown")
+        assert transcript.following
+        assert "the very end" in " ".join(shown(transcript))
+
+
+async def test_a_stream_that_splits_a_line_end_shows_one():
+    app = Chat([Item("a", "assistant")])
+    async with app.run_test(size=(40, 12)) as pilot:
+        transcript = app.transcript
+        for piece in ("one\r", "\n\r", "\ntwo\r"):
+            transcript.append("a", piece)
+            await drawn(pilot, transcript)
+        assert [line for line in shown(transcript) if line] == ["  claude", "  one", "  two"]
+        assert transcript.items[0].text == "one\r\n\r\ntwo\r"
+
+
+async def test_a_megabyte_comes_in_by_slices_and_ends_at_its_end():
+    app = Chat(conversation(2))
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        transcript.load([Item("m", "assistant", mixed(200_000) + "\n\nthe very end")])
+        assert transcript.parses < 5
+        await drawn(pilot, transcript)
+        assert "the very end" in shown(transcript)[-1]
+        check(transcript)
+
+
 async def test_hostile_text_reaches_no_strip():
     entity = "a &#x202e; b &#27;[2J &#x9b; &#8206; &#0; end"
-    text = f"{HOSTILE}\n\n# {HOSTILE}\n- {HOSTILE}\n> {HOSTILE}\n\n```{HOSTILE}\n{HOSTILE}\n```\n[x](http://{HOSTILE})\n\n{entity}\n"
-    items = [Item(kind + str(n), kind, t, HOSTILE, HOSTILE, HOSTILE, HOSTILE) for n, t in enumerate((text, HOSTILE, "")) for kind in
-             ("user", "assistant", "thinking", "tool", "notice", "error", "rule")]  # fmt: skip
+    text = f"{HOSTILE}\n\n# {HOSTILE}\n- {HOSTILE}\n> {HOSTILE}\n\n```{HOSTILE}\n{HOSTILE}\n```\n"
+    text += f"[x](http://{HOSTILE})\n\n{entity}\n\n| {HOSTILE} |\n|---|\n| {HOSTILE} |\n"
+    kinds = ("user", "assistant", "thinking", "tool", "notice", "error", "rule")
+    items = [
+        Item(kind + str(n), kind, one, HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+        for n, one in enumerate((text, HOSTILE, ""))
+        for kind in kinds
+    ]
     app = Chat(items)
     bad = set("\x1b\x00\x07\x08\x0b\x7f\x85\x9b\u061c\u200e\u200f\u2028\u2029\U000e0041\ud800") | {
         chr(c) for c in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -428,7 +531,7 @@ async def test_invariants_hold_through_any_use(seed):
                         rnd.choice(["", "detail\n" * 30]), rnd.random() < 0.5)  # fmt: skip
 
         transcript.load([new() for _ in range(30)])
-        for _ in range(100):
+        for _ in range(70):
             keys = [item.key for item in transcript.roll.items]
             key = rnd.choice(keys) if keys else None
             act = rnd.randrange(18)

@@ -140,8 +140,8 @@ class Canvas(ScrollView):
             return
         changed = [y for y, (a, b) in enumerate(zip(old, self._view, strict=True)) if a is not b and a != b]
         if changed:
-            width = self.scrollable_content_region.width
-            self.refresh(*[Region(0, y, width, 1) for y in changed])
+            top, width = self.gutter.top, self.outer_size.width
+            self.refresh(*[Region(0, top + y, width, 1) for y in changed])
         if self.roll.hungry or self.roll.unsure:
             self._schedule()
 

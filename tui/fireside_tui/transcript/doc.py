@@ -195,7 +195,8 @@ class Doc:
         if item.kind in FOLDS:
             title = safe_line(item.title) or ("thinking" if item.kind == "thinking" else "tool call")
             sign = "▸" if item.folded else "▾"
-            lines.append(Block("fold", 0, 0, False, f"{sign} {title}\n{safe_line(item.state)}"))
+            apart = not lines and above is not None and above.kind == "assistant" and "\n\n" in above.text
+            lines.append(Block("fold", 0, 0, apart, f"{sign} {title}\n{safe_line(item.state)}"))
         return lines
 
     def lines_below(self) -> list[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from markdown_it.token import Token
 
 from fireside_tui.transcript.blocks import Block
+from fireside_tui.transcript.cells import cell_len, fit
 from fireside_tui.transcript.doc import Doc
 from fireside_tui.transcript.highlight import ROOT, State, highlight, language_of
 from fireside_tui.transcript.inline import PARSER
@@ -131,7 +132,9 @@ def fold_line(rows: Rows, head: str, kind: str) -> None:
     title, state = head.split("\n", 1)
     sign, words = title[:2], title[2:]
     name, paren, rest = words.partition("(")
-    look = {"running": "running", "done": "label"}.get(state.split(" ", 1)[0], "alarm" if state else "label")
+    look = {"running": "running", "waiting": "running", "done": "label"}.get(
+        state.split(" ", 1)[0], "alarm" if state else "label"
+    )
     left = [Run(sign, ("fold",), drawn=True)]
     if kind == "tool":
         left += [Run(name, ("call",)), Run(paren + rest, ("arguments",))]
@@ -143,9 +146,9 @@ def fold_line(rows: Rows, head: str, kind: str) -> None:
 
 def rule(rows: Rows, words: str) -> None:
     """A line across, its words in the middle."""
-    title = f" {words[: max(0, rows.width - 6)]} " if words else ""
-    side = max(0, rows.width - len(title)) // 2
-    right = max(0, rows.width - len(title) - side)
+    title = f" {fit(words, rows.width - 6)} " if words else ""
+    room = max(0, rows.width - cell_len(title))
+    side, right = room // 2, room - room // 2
     pieces = [Run("─" * side, ("rule",), drawn=True), Run(title, ("rule",)), Run("─" * right, ("rule",), drawn=True)]
     rows.row(pieces)
     rows.newline()

@@ -65,7 +65,8 @@ Transcript {
     & > .transcript--thought, & > .transcript--quoted { text-style: italic; }
     & > .transcript--error, & > .transcript--alarm { color: $text-error; }
     & > .transcript--running { color: $text-warning; }
-    & > .transcript--rule, & > .transcript--grid, & > .transcript--html { color: $text-muted; }
+    & > .transcript--rule, & > .transcript--html { color: $text-muted; }
+    & > .transcript--grid { color: $text-disabled; }
     & > .transcript--call { color: $text-secondary; text-style: bold; }
     & > .transcript--arguments, & > .transcript--result, & > .transcript--target { color: $text-muted; }
     & > .transcript--fold, & > .transcript--bullet { color: $text-primary; }

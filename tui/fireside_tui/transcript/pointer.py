@@ -31,7 +31,7 @@ class Pointer(Actions):
         """A link is chosen, a folded line toggled, else the message becomes the cursor's; twice selects the word, three
         times the line."""
         event.prevent_default()  # Textual's own would select the whole conversation
-        x, y = event.x, event.y
+        x, y = event.x - self.gutter.left, event.y - self.gutter.top
         if event.button == 1 and event.chain > 1 and self._select_at(x, y, event.chain):
             return
         if event.button != 1 or self.text_selection is not None:
@@ -69,7 +69,8 @@ class Pointer(Actions):
 
     def on_mouse_move(self, event: MouseMove) -> None:
         """A link under the mouse shows its target."""
-        url = self._painter.piece_at(self._rows[event.y][2], event.x) if 0 <= event.y < len(self._rows) else ""
+        x, y = event.x - self.gutter.left, event.y - self.gutter.top
+        url = self._painter.piece_at(self._rows[y][2], x) if 0 <= y < len(self._rows) else ""
         shown = safe_line(url, 200) if url else None
         if shown != getattr(self.tooltip, "plain", self.tooltip):
             self.tooltip = Content(shown) if shown else None  # Content: never markup
