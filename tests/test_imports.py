@@ -48,9 +48,7 @@ def test_what_drives_the_app_loads_no_screen(module: str) -> None:
 @pytest.mark.parametrize("module", [fireside, fireside.testing])
 def test_public_names_are_real_sorted_and_unique(module: object) -> None:
     names = list(vars(module)["__all__"])
-    assert names == sorted(
-        names, key=lambda name: (not name.isupper(), not name[0].isupper(), name)
-    ) or names == sorted(names)
+    assert names == sorted(names)
     assert len(names) == len(set(names))
     for name in names:
         assert getattr(module, name) is not None
