@@ -12,9 +12,9 @@ import json
 import time
 from builtins import list as List  # `Store` has a method of that name
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from fireside.errors import ConflictError, Holder, StateInUseError
 from fireside.fold import Fold, shortened
@@ -46,9 +46,11 @@ class Record:
             self.next_seq = last + 1
 
 
-@dataclass(frozen=True, slots=True)
-class SavedState:
-    """What a list shows of a conversation, without loading it. Times are UTC."""
+class SavedState(NamedTuple):
+    """What a list shows of a conversation, without loading it. Times are UTC.
+
+    (A tuple, since a frozen dataclass takes five times as long to make, and a list makes 10,000.)
+    """
 
     id: str
     task: str
@@ -58,7 +60,7 @@ class SavedState:
     turn: int
     stopped_by: str | None
     status: Status
-    usage: Usage = field(repr=False)
+    usage: Usage
 
     @property
     def finished(self) -> bool:

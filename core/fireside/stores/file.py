@@ -18,7 +18,6 @@ import os
 import secrets
 import time
 from builtins import list as List  # a store has a method of that name
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from fireside.errors import ConflictError, Holder
@@ -303,7 +302,7 @@ class FileStore(Store):
             held = self.holder(row.id) is not None
         except OSError:
             held = False
-        return row if held else replace(row, status="interrupted")
+        return row if held else row._replace(status="interrupted")
 
     def _row(self, name: str, state_id: str, stamp: Stamp) -> SavedState | None:
         folder = f"{self.path}/{name}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from builtins import list as List
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -112,7 +111,7 @@ def row_from_columns(c: Sequence[Any]) -> SavedState:
 
 def as_it_runs(rows: Iterable[SavedState], runs: Callable[[str], bool]) -> List[SavedState]:
     """The rows of a list, newest first; `runs` says whether somebody holds a State's lock."""
-    out = [replace(row, status="interrupted") if row.status == "running" and not runs(row.id) else row for row in rows]
+    out = [row._replace(status="interrupted") if row.status == "running" and not runs(row.id) else row for row in rows]
     out.sort(key=lambda row: row.updated_at, reverse=True)
     return out
 

@@ -300,8 +300,11 @@ class SQLiteStore(Store):
         until = time.monotonic() + _PATIENCE
         while True:  # going over to the write-ahead log is not waited for by SQLite's own timeout
             try:
-                version = db.execute("PRAGMA user_version").fetchone()[0]
-                self._check(db, version)
+                db.execute("BEGIN")  # one view for all questions: another process may be making the tables
+                try:
+                    version = self._version(db)
+                finally:
+                    db.execute("ROLLBACK")
                 db.execute("PRAGMA journal_mode = WAL").fetchone()
                 break
             except sqlite3.OperationalError as error:
@@ -313,9 +316,7 @@ class SQLiteStore(Store):
             return
         db.execute("BEGIN IMMEDIATE")
         try:
-            version = db.execute("PRAGMA user_version").fetchone()[0]
-            self._check(db, version)
-            if version == 0:
+            if self._version(db) == 0:
                 for statement in _TABLES.split(";\n"):
                     db.execute(statement)
                 db.execute(f"PRAGMA application_id = {_OURS}")
@@ -326,7 +327,8 @@ class SQLiteStore(Store):
                 db.execute("ROLLBACK")
             raise
 
-    def _check(self, db: sqlite3.Connection, version: int) -> None:
+    def _version(self, db: sqlite3.Connection) -> int:
+        version: int = db.execute("PRAGMA user_version").fetchone()[0]
         ours = db.execute("PRAGMA application_id").fetchone()[0] == _OURS
         if not ours and (version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
             raise ValueError(f"{self.path} is the database of another program: choose another file for the store")
@@ -334,6 +336,7 @@ class SQLiteStore(Store):
             raise ValueError(
                 f"{self.path} was written in format {version} by a newer fireside; this one reads up to {FORMAT}: update it"
             )
+        return version
 
     def _told(self, error: sqlite3.Error) -> sqlite3.Error:
         """The same error, naming the file and what to do."""
