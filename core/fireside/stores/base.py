@@ -19,8 +19,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from fireside.errors import ConflictError, Holder, StateInUseError
 from fireside.fold import Fold, shortened
 from fireside.history import VERSION, HistoryEntry
+from fireside.label import Status, label_of
 from fireside.messages import Json, Usage
-from fireside.state import State, Status, check_id, label_of
+from fireside.state import State, check_id
 from fireside.stores.quiet import no_gc
 
 T = TypeVar("T")

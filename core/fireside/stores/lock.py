@@ -126,7 +126,7 @@ class LockFolder:
                 if not is_at(stat, path):  # removed with its State while it was waited for
                     os.close(fd)
                     continue
-                lock = FileLock(path, fd, Holder(_HOST, os.getpid(), datetime.now(UTC)))
+                lock = FileLock(path, fd, Holder(HOST, os.getpid(), datetime.now(UTC)))
                 if not brief or stat.st_size:  # what a dead holder left would inform wrongly
                     lock.told = True
                     with contextlib.suppress(OSError):  # a full disk: nobody will know who, but the lock holds
@@ -191,13 +191,13 @@ def is_at(stat: os.stat_result, path: str) -> bool:
         return False
 
 
-_HOST = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "this computer")
+HOST = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "this computer")
 
-_HOST_JSON = json.dumps(_HOST).encode()
+_HOST_TOLD = json.dumps(HOST).encode()
 
 
 def _write(fd: int, holder: Holder, size: int) -> None:
-    told = b'{"host":%s,"pid":%d,"since":"%s"}' % (_HOST_JSON, holder.pid, holder.since.isoformat().encode())
+    told = b'{"host":%s,"pid":%d,"since":"%s"}' % (_HOST_TOLD, holder.pid, holder.since.isoformat().encode())
     os.lseek(fd, 0, os.SEEK_SET)
     os.write(fd, told)
     if size > len(told):
@@ -275,4 +275,4 @@ class OneAtATime:
                 _unlock(self._fd)
 
 
-__all__ = ["FileLock", "LockFolder", "OneAtATime", "is_at"]
+__all__ = ["HOST", "FileLock", "LockFolder", "OneAtATime", "is_at"]

@@ -21,6 +21,7 @@ from fireside.errors import Holder
 from fireside.messages import Json
 from fireside.state import check_id
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
+from fireside.stores.forks import leave_to_parent
 from fireside.stores.lock import LockFolder
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
@@ -98,14 +99,8 @@ def _before_fork() -> None:
 
 def _in_child() -> None:
     """What was in use by another thread is kept open for good: closing it would end the parent's transaction."""
-    left = [connection.db for connection in list(_open) if connection.db is not None]
+    leave_to_parent([connection.db for connection in list(_open) if connection.db is not None])
     _open.clear()
-    if left:
-        with contextlib.suppress(ImportError):
-            import ctypes
-
-            for db in left:
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
 
 
 if hasattr(os, "register_at_fork"):

@@ -6,8 +6,10 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fireside.errors import ConflictError
 from fireside.store_contract import StoreContract
+from fireside.stores import open_store
 from fireside.stores.base import Record, SavedState, Store
 from fireside.stores.file import FileStore
 from fireside.stores.sqlite import SQLiteStore
@@ -100,4 +102,21 @@ class TestSQLiteStore(StoreContract):
 
 
 class TestSQLiteStoreByAsyncNames(TestSQLiteStore):
+    use_async = True
+
+
+@pytest.mark.xdist_group("postgres")
+class TestPostgresStore(StoreContract):
+    @pytest.fixture(autouse=True)
+    def _database(self, postgres: str) -> None:
+        self.dsn = postgres
+
+    def make_store(self, tmp_path: Path) -> Store:
+        return open_store(self.dsn)
+
+    def reopen(self, store: Store, tmp_path: Path) -> Store:
+        return open_store(self.dsn)
+
+
+class TestPostgresStoreByAsyncNames(TestPostgresStore):
     use_async = True

@@ -1,0 +1,235 @@
+"""`PostgresStore`: conversations in a PostgreSQL database, for more than one machine. It knows the store contract.
+
+Needs `fireside[postgres]` (psycopg 3). The sync names use connections of their own, the async ones a pool for each event
+loop; the States' locks lie on one more connection, so that they live as long as this process does, and no longer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import weakref
+from builtins import list as List
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fireside.errors import Holder, StateInUseError
+from fireside.messages import Json
+from fireside.state import check_id
+from fireside.stores import postgres_steps as steps
+from fireside.stores.base import Lock, Record, SavedState, Store
+from fireside.stores.forks import leave_to_parent
+from fireside.stores.postgres_links import Locks, SyncLinks, psycopg, run_async
+from fireside.stores.postgres_steps import Steps
+
+T = TypeVar("T")
+Row = dict[str, Json]
+
+POOL = 8
+"""How many connections an event loop uses at most."""
+
+
+class PostgresStore(Store):
+    """Keeps all States in the database at `dsn` (`postgresql://user@host/name`), in tables made on first use.
+
+    Connections that were cut while idle are made again; a write that may have been cut half-way is tried once more and
+    never done twice. Call `close` (`aclose` in a loop) where the process goes on without the store.
+
+    Raises `ImportError` without psycopg, `ValueError` for tables that a newer fireside made.
+    """
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = _with_defaults(dsn)
+        self._links = SyncLinks(self._dsn)
+        self._locks = Locks(self._dsn)
+        self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Pool] = weakref.WeakKeyDictionary()
+        self._ready = False
+        _open.add(self)
+
+    def __repr__(self) -> str:
+        place = self._place()
+        return f"PostgresStore({f'{place[1]}:{place[2]}/{place[3]}'})"
+
+    def _place(self) -> tuple[str, ...]:
+        given = psycopg.conninfo.conninfo_to_dict(self._dsn)
+        user = str(given.get("user") or os.environ.get("PGUSER") or "")
+        name = given.get("dbname") or os.environ.get("PGDATABASE") or user
+        host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "local"
+        port = given.get("port") or os.environ.get("PGPORT") or 5432
+        return ("postgres", str(host), str(port), str(name), str(given.get("options") or ""))
+
+    # -- sync
+
+    def write(self, state_id: str, entries: List[Row], snapshot: Row | None, *, create: bool = False) -> None:
+        """See `Store.write`. One transaction; the State's lock, if this store holds it, is made sure of first."""
+        check_id(state_id)
+        token = self._locks.sure_of(state_id)
+        self._do_now(lambda again: steps.write(state_id, entries, snapshot, create=create, token=token, again=again))
+
+    def read(self, state_id: str) -> Record | None:
+        """See `Store.read`."""
+        check_id(state_id)
+        return self._do_now(lambda again: steps.read(state_id))
+
+    def list(self) -> List[SavedState]:
+        """See `Store.list`."""
+        return self._do_now(lambda again: steps.list_all())
+
+    def delete(self, state_id: str) -> None:
+        """See `Store.delete`."""
+        lock = self._lock_for_write(state_id)
+        try:
+            self._do_now(lambda again: steps.delete(state_id))
+        finally:
+            lock.release()
+
+    def lock(self, state_id: str) -> Lock:
+        """Takes the State's lock, at once or not at all: `StateInUseError`. It dies with the process that holds it."""
+        return self._take(state_id, secrets.token_hex(8))
+
+    def _lock_for_write(self, state_id: str) -> Lock:
+        return self._take(state_id, None)
+
+    def _take(self, state_id: str, token: str | None) -> Lock:
+        check_id(state_id)
+        self._set_up()
+        lock = self._locks.take(state_id, token)
+        if lock is None:
+            raise StateInUseError(state_id, self.holder(state_id))
+        return lock
+
+    def holder(self, state_id: str) -> Holder | None:
+        """Who holds the State's lock; `None` where nobody does."""
+        check_id(state_id)
+        return self._do_now(lambda again: steps.holder(state_id))
+
+    def close(self) -> None:
+        """Closes the sync connections and that of the locks. The store can be used on."""
+        self._links.close()
+        self._locks.close()
+
+    def _set_up(self) -> None:
+        if not self._ready:
+            self._links.do(lambda again: steps.set_up())
+            self._ready = True
+
+    def _do_now(self, make: Callable[[bool], Steps[T]]) -> T:
+        self._set_up()
+        return self._links.do(make)
+
+    # -- async; locks are taken on a worker thread, through `lock`
+
+    async def awrite(self, state_id: str, entries: List[Row], snapshot: Row | None, *, create: bool = False) -> None:
+        """`write`, for a running event loop."""
+        check_id(state_id)
+        if self._locks.lost():
+            token = await asyncio.to_thread(self._locks.sure_of, state_id)
+        else:
+            token = self._locks.sure_of(state_id)
+        await self._do_async(
+            lambda again: steps.write(state_id, entries, snapshot, create=create, token=token, again=again)
+        )
+
+    async def aread(self, state_id: str) -> Record | None:
+        """`read`, for a running event loop."""
+        check_id(state_id)
+        return await self._do_async(lambda again: steps.read(state_id))
+
+    async def alist(self) -> List[SavedState]:
+        """`list`, for a running event loop."""
+        return await self._do_async(lambda again: steps.list_all())
+
+    async def adelete(self, state_id: str) -> None:
+        """`delete`, for a running event loop."""
+        await asyncio.to_thread(self.delete, state_id)
+
+    async def aholder(self, state_id: str) -> Holder | None:
+        """`holder`, for a running event loop."""
+        check_id(state_id)
+        return await self._do_async(lambda again: steps.holder(state_id))
+
+    async def aclose(self) -> None:
+        """Closes this loop's pool, and all that `close` closes."""
+        if pool := self._pools.pop(asyncio.get_running_loop(), None):
+            await pool.close()
+        await asyncio.to_thread(self.close)
+
+    async def _do_async(self, make: Callable[[bool], Steps[T]]) -> T:
+        loop = asyncio.get_running_loop()
+        pool = self._pools.get(loop)
+        if pool is None:
+            pool = self._pools[loop] = _Pool(self._dsn)
+        if not self._ready:
+            await pool.do(lambda again: steps.set_up())
+            self._ready = True
+        return await pool.do(make)
+
+    def _in_child(self) -> None:
+        self._links.forget()
+        self._locks.forget()
+        for pool in self._pools.values():
+            leave_to_parent([pool, *pool.connections])
+        self._pools = weakref.WeakKeyDictionary()
+
+
+class _Pool:
+    """The connections of one event loop."""
+
+    def __init__(self, dsn: str) -> None:
+        from psycopg_pool import AsyncConnectionPool
+
+        self.connections: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._opened: asyncio.Future[None] | None = None
+        self._pool = AsyncConnectionPool(
+            dsn, min_size=0, max_size=POOL, open=False, configure=self._made, name="fireside"
+        )
+
+    async def _made(self, connection: Any) -> None:
+        self.connections.add(connection)
+
+    async def do(self, make: Callable[[bool], Steps[T]]) -> T:
+        """Runs steps in one transaction; once more where the connection was cut."""
+        if self._opened is None:
+            self._opened = asyncio.ensure_future(self._pool.open())
+        await asyncio.shield(self._opened)
+        for again in (False, True):
+            async with self._pool.connection() as connection:
+                try:
+                    return await run_async(connection, make(again))
+                except psycopg.OperationalError:
+                    if again or not connection.broken:
+                        raise
+            await self._pool.check()  # the others may have been cut, too
+        raise AssertionError
+
+    async def close(self) -> None:
+        """Closes all of them."""
+        await self._pool.close()
+
+    def __del__(self) -> None:
+        for connection in list(self.connections):  # the loop is gone: nobody can wait for a farewell
+            with contextlib.suppress(Exception):
+                connection.pgconn.finish()
+
+
+_open: weakref.WeakSet[PostgresStore] = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    for store in list(_open):
+        store._in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+def _with_defaults(dsn: str) -> str:
+    given = psycopg.conninfo.conninfo_to_dict(dsn)
+    defaults: dict[str, str | int] = {"connect_timeout": 10, "application_name": "fireside", "keepalives_idle": 60}
+    return str(psycopg.conninfo.make_conninfo(dsn, **{k: v for k, v in defaults.items() if k not in given}))
+
+
+__all__ = ["PostgresStore"]
