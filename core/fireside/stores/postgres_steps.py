@@ -236,14 +236,13 @@ def _bytes(texts: List[tuple[Any, ...]]) -> List[bytes]:
     return [text.encode() for (text,) in texts]
 
 
-__all__ = ["Steps", "delete", "give_back", "holder", "key_of", "list_all", "read", "set_up", "take", "take_again", "write"]
+__all__ = [
     "Steps",
     "delete",
     "give_back",
     "holder",
     "key_of",
     "list_all",
-    "logs",
     "read",
     "set_up",
     "take",
