@@ -12,8 +12,9 @@ from fireside.history import HistoryEntry
 from fireside.messages import Message, Text, Usage
 from fireside.requests import Request, build
 from fireside.run import save_before_think, step_saved, tell
-from fireside.state import State, dumps
+from fireside.state import State
 from fireside.think import ask_model
+from fireside.values import dumps
 
 if TYPE_CHECKING:
     from fireside.agent import Agent

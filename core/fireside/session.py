@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fireside.fold import Checkpoint
+from fireside.label import Status
 from fireside.messages import Json
-from fireside.state import State, Status, check_id
+from fireside.state import State, check_id
 from fireside.stores import open_store
 from fireside.stores.base import Store
 from fireside.sync import drive, inline

@@ -10,24 +10,24 @@ import re
 import secrets
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from fireside.fold import UNKNOWN_RESULT, Checkpoint, Fold, message_of, shortened
+from fireside.fold import UNKNOWN_RESULT, Checkpoint, Fold, shortened
 from fireside.history import VERSION, HistoryEntry
+from fireside.label import Status, label_of, stored_status
 from fireside.messages import Image, Json, Message, ToolCall, Usage
+from fireside.replay import missing_notice, replay
 from fireside.requests import Requests
+from fireside.values import dumps
 
 if TYPE_CHECKING:
     from fireside.stores.base import Record, Store
 
-Status = Literal["new", "running", "approval", "waiting", "interrupted", "failed", "limit", "finished"]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
-LABEL_TASK = 200
-"""How many characters of the task and the title a label holds."""
 
 
 def check_id(id: object) -> str:
@@ -463,7 +463,7 @@ class State:
         state._setup(id)
         state._store = store
         state._loaded = True
-        missing = _read(state, record)
+        missing, state._next_seq = replay(id, record, state._fold, state._entries)
         state._saved = len(state._entries)
         state._take_data()
         if not held:
@@ -474,7 +474,7 @@ class State:
         """What a run that died left open: calls without a result, and steps that can't be read."""
         waiting = self._fold.unasked
         if untold := [seq for seq in missing if seq not in self._fold.told_missing]:
-            self._append("notice", _missing_notice(untold, self._fold), closing=True)
+            self._append("notice", missing_notice(untold, self._fold), closing=True)
         self._close_calls(UNKNOWN_RESULT, [call for call in self._fold.pending if call not in waiting])
 
     def _rebase(self, record: Record, store: Store, own: list[HistoryEntry], *, held: bool) -> None:
@@ -491,111 +491,3 @@ class State:
     def _label(self) -> dict[str, Json]:
         """What a list shows, small whatever the length."""
         return label_of(self._id, self._fold, self._next_seq)
-
-
-def _read(state: State, record: Record) -> list[int]:
-    """Replays what can be replayed; the places of what can't."""
-    fold, entries = state._fold, state._entries
-    missing: list[int] = []
-    expected = 0
-    from_json, apply, call_of = HistoryEntry.from_json, fold.apply, fold.call_of
-    for raw in record.entries:
-        try:
-            entry = from_json(raw, call_of)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            continue  # its place is then missing
-        if entry.seq < expected:
-            continue
-        missing.extend(range(expected, entry.seq))
-        expected = entry.seq + 1
-        if entry.origin is not None and entry.origin.get("v", 0) > VERSION:
-            raise ValueError(
-                f"the State {state._id!r} was saved in format {entry.origin['v']} by a newer fireside; "
-                f"this one reads up to {VERSION}: update it"
-            )
-        entries.append(entry)
-        try:
-            apply(entry)
-        except Exception:  # whatever a malformed entry sets off: it is skipped and told, and stays on disk
-            missing.append(entry.seq)
-            fold.last_seq = entry.seq
-    missing.extend(range(expected, record.next_seq))
-    state._next_seq = max(expected, record.next_seq)
-    return missing
-
-
-def _missing_notice(untold: list[int], fold: Fold) -> dict[str, Json]:
-    ranges: list[list[int]] = []
-    for seq in untold:
-        if ranges and ranges[-1][1] == seq - 1:
-            ranges[-1][1] = seq
-        else:
-            ranges.append([seq, seq])
-    told = ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in ranges)
-    calls = ", ".join(f"{call.name} ({call.id})" for call in fold.pending)
-    may = (
-        f"These tool calls may or may not have run: {calls}."
-        if calls
-        else "Tool calls in them may or may not have run."
-    )
-    return {
-        "text": f"Steps of this conversation could not be read and are missing (entries {told}). {may} "
-        "Check before relying on what they did.",
-        "missing": ranges,
-    }
-
-
-def stored_status(fold: Fold) -> Status:
-    """The status as far as the entries tell: an open run is `"running"`, whoever holds it."""
-    if fold.unasked:
-        return "approval"
-    if fold.run_open:
-        return "running"
-    if fold.finished:
-        return "finished"
-    return fold.outcome  # type: ignore[return-value]
-
-
-def label_of(id: str, fold: Fold, next_seq: int) -> dict[str, Json]:
-    """The label of a conversation: what a list shows, in a few hundred bytes whatever the length."""
-    label: dict[str, Json] = {"v": VERSION, "id": id, "entries": next_seq, "turn": fold.turn}
-    for key, value in (
-        ("task", (fold.task or "")[:LABEL_TASK]),
-        ("title", (fold.given_title or "")[:LABEL_TASK]),
-        ("status", stored_status(fold)),
-        ("stopped_by", fold.stopped_by),
-        ("usage", fold.usage.to_json()),
-    ):
-        if value:
-            label[key] = value
-    for key, at in (("created_at", fold.created_at), ("updated_at", fold.updated_at)):
-        if at is not None:
-            label[key] = at.isoformat()
-    return label
-
-
-def plain(value: Any) -> Json:
-    """Pydantic models and dataclasses as dicts; everything else as it is."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    return value
-
-
-def dumps(value: Json, what: str) -> str:
-    """The JSON of a value. Raises `TypeError` that names `what`."""
-    try:
-        return json.dumps(plain(value), ensure_ascii=True, allow_nan=True, default=_no_json)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"{what} is no JSON value: {error}") from None
-
-
-def _no_json(value: object) -> Json:
-    made = plain(value)
-    if made is value:
-        raise TypeError(f"{type(value).__name__} can't be held by JSON")
-    return made
-
-
-__all__ = ["History", "State", "Status", "check_id", "label_of", "message_of", "stored_status"]

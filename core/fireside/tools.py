@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from fireside.messages import Image, Json, Text, ToolCall
 from fireside.requests import ToolSpec
-from fireside.state import State, plain
+from fireside.state import State
 from fireside.sync import call
+from fireside.values import plain
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -117,5 +117,4 @@ async def test_random_conversations(seed: int, tmp_path: Path, api: ApiServer, m
         else:
             state.add_notice("something changed")
         await run(agent, state, rnd, api)
-    await model.aclose()
     assert len(api.messages) > 5

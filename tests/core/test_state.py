@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 from fireside import Image, State, ToolCall
 from fireside.fold import UNKNOWN_RESULT
+from fireside.label import LABEL_TASK
 from fireside.messages import ToolResult
-from fireside.state import LABEL_TASK
 from fireside.stores.base import Record
 
 

@@ -157,7 +157,7 @@ def test_empty_conversations_are_listed_on_demand(cli: Any, store: FileStore) ->
 def test_help_explains_every_status(cli: Any) -> None:
     from typing import get_args
 
-    from fireside.state import Status
+    from fireside.label import Status
 
     assert set(STATUSES) == set(get_args(Status))
     assert all(name in cli("list", "--help").out for name in STATUSES)

@@ -1,0 +1,43 @@
+"""The label of a conversation: what a list shows, computed from the fold."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fireside.fold import Fold
+from fireside.history import VERSION
+from fireside.messages import Json
+
+Status = Literal["new", "running", "approval", "waiting", "interrupted", "failed", "limit", "finished"]
+
+LABEL_TASK = 200
+"""How many characters of the task and the title a label holds."""
+
+
+def stored_status(fold: Fold) -> Status:
+    """The status as far as the entries tell: an open run is `"running"`, whoever holds it."""
+    if fold.unasked:
+        return "approval"
+    if fold.run_open:
+        return "running"
+    if fold.finished:
+        return "finished"
+    return fold.outcome  # type: ignore[return-value]
+
+
+def label_of(id: str, fold: Fold, next_seq: int) -> dict[str, Json]:
+    """The label of a conversation: what a list shows, in a few hundred bytes whatever the length."""
+    label: dict[str, Json] = {"v": VERSION, "id": id, "entries": next_seq, "turn": fold.turn}
+    for key, value in (
+        ("task", (fold.task or "")[:LABEL_TASK]),
+        ("title", (fold.given_title or "")[:LABEL_TASK]),
+        ("status", stored_status(fold)),
+        ("stopped_by", fold.stopped_by),
+        ("usage", fold.usage.to_json()),
+    ):
+        if value:
+            label[key] = value
+    for key, at in (("created_at", fold.created_at), ("updated_at", fold.updated_at)):
+        if at is not None:
+            label[key] = at.isoformat()
+    return label

@@ -1,0 +1,66 @@
+"""From a store's record back to a conversation: what can be read is replayed, what can't is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fireside.fold import Fold
+from fireside.history import VERSION, HistoryEntry
+from fireside.messages import Json
+
+if TYPE_CHECKING:
+    from fireside.stores.base import Record
+
+
+def replay(state_id: str, record: Record, fold: Fold, entries: list[HistoryEntry]) -> tuple[list[int], int]:
+    """Replays what can be replayed into the fold and the entries: the places of what can't, and that of the next entry.
+
+    Raises `ValueError` where it was saved in a newer format.
+    """
+    missing: list[int] = []
+    expected = 0
+    from_json, apply, call_of = HistoryEntry.from_json, fold.apply, fold.call_of
+    for raw in record.entries:
+        try:
+            entry = from_json(raw, call_of)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            continue  # its place is then missing
+        if entry.seq < expected:
+            continue
+        missing.extend(range(expected, entry.seq))
+        expected = entry.seq + 1
+        if entry.origin is not None and entry.origin.get("v", 0) > VERSION:
+            raise ValueError(
+                f"the State {state_id!r} was saved in format {entry.origin['v']} by a newer fireside; "
+                f"this one reads up to {VERSION}: update it"
+            )
+        entries.append(entry)
+        try:
+            apply(entry)
+        except Exception:  # whatever a malformed entry sets off: it is skipped and told, and stays on disk
+            missing.append(entry.seq)
+            fold.last_seq = entry.seq
+    missing.extend(range(expected, record.next_seq))
+    return missing, max(expected, record.next_seq)
+
+
+def missing_notice(untold: list[int], fold: Fold) -> dict[str, Json]:
+    """The content of the notice that tells the model of steps that could not be read."""
+    ranges: list[list[int]] = []
+    for seq in untold:
+        if ranges and ranges[-1][1] == seq - 1:
+            ranges[-1][1] = seq
+        else:
+            ranges.append([seq, seq])
+    told = ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in ranges)
+    calls = ", ".join(f"{call.name} ({call.id})" for call in fold.pending)
+    may = (
+        f"These tool calls may or may not have run: {calls}."
+        if calls
+        else "Tool calls in them may or may not have run."
+    )
+    return {
+        "text": f"Steps of this conversation could not be read and are missing (entries {told}). {may} "
+        "Check before relying on what they did.",
+        "missing": ranges,
+    }
