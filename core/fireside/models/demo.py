@@ -48,7 +48,7 @@ class DemoModel:
         if words == {"fail"}:
             raise ProviderError("the demo failed, as it was asked to; say anything else to go on")
         delay = self._delay * (_SLOWER if "slow" in words else 1)
-        content = tuple(_answer(request, said, words))
+        content = _introduced(request, _answer(request, said, words))
         for n, block in enumerate(content):
             if isinstance(block, ToolCall):
                 await asyncio.sleep(delay)
@@ -74,6 +74,17 @@ def _delay_from_environment() -> float:
 
 def _said(message: Message) -> str:
     return "\n".join(block.text for block in message.content if isinstance(block, Text))
+
+
+def _introduced(request: Request, blocks: list[Block]) -> tuple[Block, ...]:
+    """The first answer of a conversation says what it comes from, whatever it was asked."""
+    if any(message.role == "assistant" for message in request.messages):
+        return tuple(blocks)
+    first = next(n for n, block in enumerate(blocks) if isinstance(block, Text))
+    text = blocks[first].text  # type: ignore[union-attr]
+    if text != demo_texts.FIRST:
+        blocks[first] = Text(f"{demo_texts.INTRODUCTION}\n\n{text}")
+    return tuple(blocks)
 
 
 def _answer(request: Request, said: str, words: set[str]) -> list[Block]:

@@ -36,6 +36,11 @@ fireside --model your-model
 Stop an answer in the middle, quit, come back: *nothing is lost.*
 """
 
+INTRODUCTION = (
+    "*This is the offline demo, not Claude: its answers are prepared. "
+    "To talk to Claude, set `ANTHROPIC_API_KEY` and start again.*"
+)
+
 CODE = """\
 Here is a small function, with what it rests on.
 

@@ -152,3 +152,14 @@ async def test_its_code_is_code() -> None:
 
 async def test_it_lists_itself() -> None:
     assert [info.id for info in await DemoModel().models()] == ["demo"]
+
+
+@pytest.mark.parametrize("said", ["Hello", "code", "think", "long", "use a tool", "table"])
+async def test_it_says_so_whatever_it_was_asked_first(said: str) -> None:
+    first = Message("user", (Text(said),))
+    replies = [part async for part in DemoModel(delay=0).stream(Request((first,)))]
+    assert "offline demo" in replies[-1].text
+    assert "ANTHROPIC_API_KEY" in replies[-1].text
+    later = Request((first, Message("assistant", (Text("x"),)), first))
+    again = [part async for part in DemoModel(delay=0).stream(later)]
+    assert "offline demo, not Claude" not in again[-1].text
