@@ -102,6 +102,7 @@ class State:
         # The stores' part: where the State is kept, and how many of its entries are there.
         self._store: Store | None = None
         self._saved = 0
+        self._kept = False  # the store has it, though maybe with no entry that can be read
         self._running = False  # a run of this process holds the lock, for this very object
         self._loaded = False  # came from a store, and was not run since: a run looks whether its Agent is another
         self._unsaved_steps = 0
@@ -465,6 +466,7 @@ class State:
         state._loaded = True
         missing, state._next_seq = replay(id, record, state._fold, state._entries)
         state._saved = len(state._entries)
+        state._kept = True
         state._take_data()
         if not held:
             state._close_cut_off(missing)

@@ -296,16 +296,16 @@ class Store:
     async def _write_new(self, state: State, *, inline: bool) -> None:
         """Writes what is new, behind what another writer may have added."""
         for last_try in (False, False, True):
-            first, upto = state._saved, len(state._entries)
+            first, upto, create = state._saved, len(state._entries), not state._kept
             new = [entry.to_json() for entry in state._entries[first:upto]]
             try:
-                await self._do("write", state.id, new, state._label(), create=first == 0, inline=inline)
+                await self._do("write", state.id, new, state._label(), create=create, inline=inline)
             except ConflictError:
                 if last_try or not await self._catch_up(state, inline=inline):
                     raise
                 continue
             except ValueError as error:
-                if first == 0 and not isinstance(error, UnicodeError):
+                if create and not isinstance(error, UnicodeError):
                     if await self._has_begun(state, new, inline=inline):
                         continue
                     raise ValueError(
@@ -313,7 +313,7 @@ class Store:
                         "or pick another id"
                     ) from error
                 raise
-            state._saved = upto
+            state._saved, state._kept = upto, True
             return
 
     async def _has_begun(self, state: State, new: List[dict[str, Json]], *, inline: bool) -> bool:
@@ -321,13 +321,13 @@ class Store:
         record: Record | None = await self._do("read", state.id, inline=inline)
         if record is None or not record.entries or record.entries != json.loads(json.dumps(new[: len(record.entries)])):
             return False
-        state._saved = len(record.entries)
+        state._saved, state._kept = len(record.entries), True
         return True
 
     async def _catch_up(self, state: State, *, inline: bool) -> bool:
         """Brings a State that is behind its store up to date; whether its own new entries may go behind what is there."""
         own = [entry for entry in state._entries[state._saved :] if not entry.closing]
-        if state._saved == 0 or any(entry.kind not in REBASED for entry in own):
+        if not state._kept or any(entry.kind not in REBASED for entry in own):
             return False
         record: Record | None = await self._do("read", state.id, inline=inline)
         if record is None:

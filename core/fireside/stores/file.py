@@ -403,7 +403,8 @@ def _next_seq(parsed: logs.Parsed, label: labels.Label | None, size: int) -> tup
     """The place of the next entry, and how much is damaged: a label that stands for more than there is tells of a loss."""
     if label is None or newer(label.content):
         return parsed.next_seq, parsed.damaged
-    return max(parsed.next_seq, label.next_seq), parsed.damaged + (label.size > size)
+    lost = label.size > size and label.next_seq > parsed.next_seq
+    return max(parsed.next_seq, label.next_seq), parsed.damaged + lost
 
 
 def _not_stored(state_id: str, data: bytes, entries: List[Row]) -> List[Row]:
