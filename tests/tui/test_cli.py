@@ -406,6 +406,15 @@ def test_doctor_finds_and_never_tells_a_secret(cli: Any, monkeypatch: Any, store
     assert "SECRET" not in result.out + result.err + secret.out + secret.err
 
 
+def test_doctor_asks_the_terminal_and_leaves_it_as_it_was(terminal: Any) -> None:
+    term = terminal("doctor", cols=80, rows=50)
+    term.wait("kitty keys")
+    assert term.ended() == 0
+    assert "80 × 50" in term.text()
+    assert "the terminal did not say" in term.text()
+    assert max(map(len, term.text().splitlines())) <= 80
+
+
 def test_doctor_goes_on_where_something_is_wrong(cli: Any, home: Path) -> None:
     file = home / ".config" / "fireside" / "config.toml"
     file.parent.mkdir(parents=True)

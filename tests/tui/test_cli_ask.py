@@ -267,6 +267,23 @@ def test_a_users_own_agent_runs_its_tools(ask: Any, api: ApiServer, agent_file: 
     assert [event["text"] for event in events if event["event"] == "tool_result"] == ["Good day, Bob"]
 
 
+def test_an_agents_own_store_need_not_list(ask: Any, api: ApiServer, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from fireside import Agent, FileStore, Store\n"
+        "files = FileStore('kept')\n"
+        "class Own(Store):\n"
+        "    def write(self, *args, **more): files.write(*args, **more)\n"
+        "    def read(self, id): return files.read(id)\n"
+        "agent = Agent(store=Own())\n"
+    )
+    api.reply(HttpError(400), "two")
+    code, _, err = ask("-p", "hi", "--agent", "mine.py")
+    id = err.splitlines()[-1].partition("--resume ")[2].split()[0]
+    assert (code, len(id)) == (4, 32)
+    assert ask("-p", "--resume", id, "--agent", "mine.py")[:2] == (0, "two\n")
+    assert ask("-p", "x", "--continue", "--agent", "mine.py")[0] == 1
+
+
 @pytest.mark.parametrize(
     ("name", "code", "told"),
     [

@@ -6,9 +6,8 @@ import doctest
 import importlib
 import pkgutil
 
-import pytest
-
 import fireside_tui
+import pytest
 
 MODULES = [found.name for found in pkgutil.walk_packages(fireside_tui.__path__, "fireside_tui.")]
 

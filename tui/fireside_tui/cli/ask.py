@@ -13,7 +13,7 @@ import click
 
 from fireside_tui.cli import out
 from fireside_tui.cli.frame import BROKEN_PIPE, FAILED, INTERRUPTED, OK, tell, tell_error
-from fireside_tui.cli.given import Given, agent_of, find_id, newest_id
+from fireside_tui.cli.given import Given, agent_of, find_id, ids_in, newest_id
 from fireside_tui.cli.printing import AsJson, AsText, Both, Printer
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def ask(given: Given, question: str, *, resume: str | None, newest: bool, agent_
         code = FAILED if state.stopped_by == "limit" and state.answer is None else OK
         printer.end(state, code, None)
         return code
-    if len(state.history) and store.read(state.id) is not None and code != BROKEN_PIPE:
-        tell(f"the conversation is kept: fireside -p --resume {_short(store, state.id)} goes on with it")
+    if code != BROKEN_PIPE and (id := _kept(store, state)):
+        tell(f"the conversation is kept: fireside -p --resume {id} goes on with it")
     return code
 
 
@@ -78,8 +78,12 @@ def _with_own_settings(agent: Agent, state: State, options: dict[str, Any]) -> A
     return agent.copy(**changes) if changes else agent
 
 
-def _short(store: Store, id: str) -> str:
-    return out.short_ids([row.id for row in store.list()]).get(id, id)
+def _kept(store: Store, state: State) -> str:
+    """The start of its id by which it can be found in the store; empty where it is not there."""
+    try:
+        return out.short_ids(ids_in(store)).get(state.id, "") or (state.id if store.read(state.id) is not None else "")
+    except Exception:
+        return ""  # why it failed is told already
 
 
 @contextlib.contextmanager

@@ -65,7 +65,7 @@ def find_id(store: Store, start: str) -> str:
     from fireside.state import check_id
 
     check_id(start)
-    ids = [row.id for row in store.list()]
+    ids = ids_in(store)
     if start in ids:
         return start
     found = [id for id in ids if id.startswith(start)]
@@ -79,12 +79,21 @@ def find_id(store: Store, start: str) -> str:
     raise LookupError(f"{start!r} is the start of several ids: {shown}")
 
 
+def ids_in(store: Store) -> list[str]:
+    """The ids of a store, newest first; none where a user's own store can't list them."""
+    from fireside.stores.base import Store
+
+    if type(store).list is Store.list:
+        return []
+    return [row.id for row in store.list()]
+
+
 def newest_id(store: Store) -> str:
     """The id of the conversation that was active last. Raises `LookupError` where there is none."""
-    rows = store.list()
-    if not rows:
+    ids = ids_in(store)
+    if not ids:
         raise LookupError("there is no conversation yet to continue")
-    return rows[0].id
+    return ids[0]
 
 
 def agent_of(given: Given, file: str | None) -> Agent:
