@@ -167,8 +167,6 @@ class PostgresStore(Store):
         return await pool.do(make)
 
     def _in_child(self) -> None:
-        self._links.forget()
-        self._locks.forget()
         for pool in self._pools.values():
             leave_to_parent([pool, *pool.connections])
         self._pools = weakref.WeakKeyDictionary()

@@ -9,6 +9,7 @@ import contextlib
 import os
 import select
 import threading
+import weakref
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -74,6 +75,7 @@ class SyncLinks:
         self._dsn = dsn
         self._idle: list[Connection] = []
         self._all: set[Connection] = set()
+        _open.add(self)
 
     def do(self, make: Callable[[bool], Steps[T]]) -> T:
         """Runs steps in one transaction; once more, on a new connection, where the first was cut."""
@@ -143,6 +145,7 @@ class Locks:
         self._guard = threading.RLock()
         self._connection: Connection | None = None
         self._held: dict[str, PostgresLock] = {}
+        _open.add(self)
 
     def take(self, state_id: str, token: str | None) -> PostgresLock | None:
         """The lock, unless somebody has it."""
@@ -224,6 +227,18 @@ class Locks:
     def __del__(self) -> None:
         if self._connection is not None:
             self._connection.close()
+
+
+_open: weakref.WeakSet[SyncLinks | Locks] = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    for links in list(_open):
+        links.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
 
 
 def _abandon(connections: set[Connection]) -> None:

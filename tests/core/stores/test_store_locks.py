@@ -1,0 +1,241 @@
+"""A State's lock dies with its holder, is not fooled by ids of processes, and stays with the parent of a fork."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fireside.errors import Holder, StateInUseError
+from fireside.state import State
+from fireside.stores import lock as locks
+from fireside.stores import open_store
+from fireside.stores.base import Store
+from fireside.stores.file import FileStore
+from fireside.stores.sqlite import SQLiteStore
+
+from tests.core.stores.children import Child
+
+pytestmark = pytest.mark.xdist_group("postgres")
+
+Opener = Callable[[], Store]
+
+
+@pytest.fixture(params=["file", "sqlite", "postgres"])
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+    if request.param == "file":
+        return lambda: FileStore(tmp_path / "runs")
+    if request.param == "sqlite":
+        return lambda: SQLiteStore(tmp_path / "runs.db")
+    dsn = request.getfixturevalue("postgres")
+    return lambda: open_store(dsn)
+
+
+def test_a_lock_dies_with_its_holder_under_kill_9(opener: Opener) -> None:
+    store = opener()
+    store.save(State("hello", id="x"))
+
+    def hold(tell: Any, wait: Any) -> None:
+        kept = opener().lock("x")
+        tell("held")
+        wait()
+        del kept
+
+    child = Child(hold)
+    assert child.said() == "held"
+    holder = store.holder("x")
+    assert holder is not None
+    assert holder.pid == child.pid
+    with pytest.raises(StateInUseError, match=f"process {child.pid}"):
+        store.lock("x")
+    child.kill()
+    lock = _soon(store)
+    assert store.holder("x") is not None
+    lock.release()
+    assert store.holder("x") is None
+
+
+def _soon(store: Store) -> Any:
+    """A server hears of the death of a client when it reads from its socket: a moment later."""
+    for _ in range(200):
+        try:
+            return store.lock("x")
+        except StateInUseError:
+            time.sleep(0.005)
+    return store.lock("x")
+
+
+def test_a_forked_child_holds_nothing_and_takes_nothing_with_it(opener: Opener) -> None:
+    store = opener()
+    store.save(State("hello", id="x"))
+    lock = store.lock("x")
+
+    def try_it(tell: Any, wait: Any) -> str:
+        try:
+            lock.release()  # the parent's: it does nothing
+            opener().lock("x")
+        except StateInUseError:
+            tell("refused")
+        wait()
+        opener().lock("x").release()
+        return "taken after the parent gave it back"
+
+    child = Child(try_it)
+    assert child.said() == "refused"
+    with pytest.raises(StateInUseError):
+        opener().lock("x")
+    assert store.load("x").task == "hello"
+    lock.release()
+    child.go()
+    assert child.said() == "taken after the parent gave it back"
+    child.end()
+
+
+def test_a_lock_ends_with_its_holder_though_a_forked_child_lives_on(opener: Opener) -> None:
+    opener().save(State("hello", id="x"))
+
+    def hold(tell: Any, wait: Any) -> None:
+        kept = opener().lock("x")
+        pid = os.fork()
+        if pid == 0:
+            wait()
+            os._exit(0)
+        tell("held")
+        os.kill(os.getpid(), 9)
+        del kept
+
+    child = Child(hold)
+    assert child.said() == "held"
+    os.waitpid(child.pid, 0)
+    child.pid = 0
+    try:
+        _soon(opener()).release()
+    finally:
+        child.go()
+        child.end()
+
+
+def test_a_child_goes_on_with_a_store_of_its_parent(opener: Opener) -> None:
+    store = opener()
+    store.save(State("hello", id="x"))
+
+    def use(tell: Any, wait: Any) -> list[str]:
+        state = State("from the child", id="y")
+        store.save(state)
+        state.add_user_message("more")
+        store.save(state)
+        return sorted(row.id for row in store.list())
+
+    child = Child(use)
+    assert child.said() == ["x", "y"]
+    child.end()
+    state = store.load("y")
+    state.add_user_message("from the parent")
+    store.save(state)
+    assert [entry.text for entry in store.load("y").history] == ["from the child", "more", "from the parent"]
+
+
+def test_eight_processes_open_a_new_store_at_once(opener: Opener) -> None:
+    def make(n: int) -> Callable[[Any, Any], str]:
+        def work(tell: Any, wait: Any) -> str:
+            tell("ready")
+            wait()
+            opener().save(State("hello", id=f"id-{n}"))
+            return "saved"
+
+        return work
+
+    children = [Child(make(n)) for n in range(8)]
+    for child in children:
+        child.said()
+    for child in children:
+        child.go()
+    assert [child.said() for child in children] == ["saved"] * 8
+    for child in children:
+        child.end()
+    assert sorted(row.id for row in opener().list()) == [f"id-{n}" for n in range(8)]
+
+
+class TestLockFiles:
+    def test_a_reused_process_id_holds_nothing(self, tmp_path: Path) -> None:
+        store = FileStore(tmp_path)
+        store.save(State("hello", id="x"))
+        told = {"host": locks.HOST, "pid": os.getpid(), "since": "2026-01-01T00:00:00+00:00"}
+        (tmp_path / ".locks/x").write_text(json.dumps(told))
+        assert store.holder("x") is None
+        store.lock("x").release()
+
+    @pytest.mark.parametrize("told", [b"", b"\0\0", b"{", b'{"pid": "no"}'])
+    def test_a_holder_that_is_not_told_is_still_a_holder(self, tmp_path: Path, told: bytes) -> None:
+        store = FileStore(tmp_path)
+        store.save(State("hello", id="x"))
+        fd = os.open(tmp_path / ".locks/x", os.O_RDWR | os.O_CREAT)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        os.write(fd, told)
+        assert isinstance(store.holder("x"), Holder)
+        with pytest.raises(StateInUseError):
+            store.lock("x")
+        os.close(fd)
+        assert store.holder("x") is None
+
+    def test_who_asks_for_the_holder_keeps_nobody_out(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        store = FileStore(tmp_path)
+        store.save(State("hello", id="x"))
+        fd = os.open(tmp_path / ".locks/x", os.O_RDWR)
+        fcntl.flock(fd, fcntl.LOCK_SH)  # as `holder` does, for some microseconds
+        monkeypatch.setattr(locks.time, "sleep", lambda seconds: fcntl.flock(fd, fcntl.LOCK_UN))
+        store.lock("x").release()
+        os.close(fd)
+
+    def test_a_lock_file_that_is_removed_meanwhile_is_made_again(self, tmp_path: Path) -> None:
+        store = FileStore(tmp_path)
+        store.save(State("hello", id="x"))
+        store.delete("x")
+        assert not (tmp_path / ".locks/x").exists()
+        with_lock = store.lock("x")
+        (tmp_path / ".locks/x").unlink()
+        other = FileStore(tmp_path)
+        other._locks = locks.LockFolder(str(tmp_path / ".locks"))
+        with pytest.raises(StateInUseError):  # the table of this process knows it by its path
+            other.lock("x")
+        with_lock.release()
+        other.lock("x").release()
+
+    @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP])
+    def test_a_file_system_without_locks_is_told(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+    ) -> None:
+        def no_locks(fd: int, how: int) -> None:
+            raise OSError(code, os.strerror(code))
+
+        monkeypatch.setattr(locks.fcntl, "flock", no_locks)
+        with pytest.raises(OSError, match="locks=False"):
+            FileStore(tmp_path).save(State("hello", id="x"))
+        store = FileStore(tmp_path, locks=False)
+        state = State("hello", id="x")
+        store.save(state)
+        state.add_user_message("more")
+        store.save(state)
+        assert store.load("x").to_json() == state.to_json()
+        store.delete("x")
+
+    def test_a_folder_that_cannot_be_written_is_told(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        store = FileStore(tmp_path / "runs")
+        state = State("hello", id="x")
+        store.save(state)
+        state.add_user_message("more")
+
+        def refuse(path: str, *args: Any, **rest: Any) -> int:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+
+        monkeypatch.setattr(store._disk, "open_log", refuse)
+        with pytest.raises(OSError, match="can't be written") as told:
+            store.save(state)
+        assert told.value.errno == errno.EROFS
+        assert FileStore(tmp_path / "runs").load("x").task == "hello"
