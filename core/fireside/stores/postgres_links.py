@@ -129,7 +129,7 @@ class PostgresLock:
     """A held lock. `release` gives it back; doing so twice does nothing."""
 
     def __init__(self, locks: Locks, state_id: str, token: str | None) -> None:
-        self._locks, self.state_id, self.token = locks, state_id, token
+        self._locks, self.state_id, self.token, self.lost = locks, state_id, token, False
 
     def release(self) -> None:
         """Gives the lock back."""
@@ -150,7 +150,7 @@ class Locks:
     def take(self, state_id: str, token: str | None) -> PostgresLock | None:
         """The lock, unless somebody has it."""
         with self._guard:
-            if state_id in self._held:
+            if (lock := self._held.get(state_id)) and not lock.lost:
                 return None
             holder = Holder(HOST, os.getpid(), datetime.now(UTC))
             for last_try in (False, True):
@@ -171,7 +171,7 @@ class Locks:
             if self._held.get(lock.state_id) is not lock:
                 return
             del self._held[lock.state_id]
-            if self._connection is not None and not self.lost():
+            if self._connection is not None and not lock.lost and not self.lost():
                 with contextlib.suppress(psycopg.OperationalError):  # cut: the server has given it back
                     run(self._connection, steps.give_back(lock.state_id, lock.token))
 
@@ -184,10 +184,10 @@ class Locks:
             return None
         with self._guard:
             lock = self._held.get(state_id)
-            if lock is not None and self.lost():
+            if lock is not None and not lock.lost and self.lost():
                 self._alive()
-                if self._held.get(state_id) is not lock:
-                    raise StateInUseError(state_id)
+            if lock is not None and lock.lost:
+                raise StateInUseError(state_id)
             return lock.token if lock else None
 
     def lost(self) -> bool:
@@ -206,9 +206,9 @@ class Locks:
         if self._connection is not None:
             self._connection.close()
         connection = self._connection = psycopg.connect(self._dsn, autocommit=True)
-        for state_id, lock in list(self._held.items()):
-            if lock.token is None or not run(connection, steps.take_again(state_id, lock.token)):
-                del self._held[state_id]
+        for lock in self._held.values():
+            if not lock.lost:
+                lock.lost = lock.token is None or not run(connection, steps.take_again(lock.state_id, lock.token))
         return connection
 
     def close(self) -> None:

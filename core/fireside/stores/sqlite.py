@@ -15,12 +15,12 @@ import weakref
 from builtins import list as List
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from fireside.errors import Holder
 from fireside.messages import Json
 from fireside.state import check_id
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
+from fireside.stores.disk import Disk
 from fireside.stores.forks import leave_to_parent
 from fireside.stores.lock import LockFolder
 from fireside.stores.names import name_of
@@ -120,7 +120,7 @@ class SQLiteStore(Store):
         self.path = os.path.abspath(os.fspath(path))
         if os.fspath(path) in ("", ":memory:"):
             raise ValueError("SQLiteStore needs a file: what is kept in memory does not survive the process")
-        self._locks = LockFolder(f"{self.path}-locks") if locks else None
+        self._locks = LockFolder(f"{self.path}-locks", Disk().make_folders) if locks else None
         self._mine = threading.local()
 
     def __repr__(self) -> str:
@@ -354,16 +354,13 @@ def _texts(db: sqlite3.Connection, key: int | None, first: int = 0) -> List[byte
 
 def _make_file(path: str) -> None:
     """Makes the file with its rights before SQLite does, which gives its other files the same."""
+    if os.path.exists(path):
+        return
+    disk, folder = Disk(), os.path.dirname(path)
+    disk.make_folders(folder)
     with contextlib.suppress(FileExistsError):
-        folder: Any = os.path.dirname(path)
-        os.makedirs(folder, 0o700, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        if os.name != "nt":
-            fd = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+        os.close(disk.open_new(path))
+        disk.fsync_folder(folder)
 
 
 __all__ = ["SQLiteStore"]

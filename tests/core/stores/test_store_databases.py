@@ -1,0 +1,230 @@
+"""SQLiteStore and PostgresStore: what only a database can do wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from fireside.errors import StateInUseError
+from fireside.state import State
+from fireside.stores import open_store
+from fireside.stores.file import FileStore
+from fireside.stores.postgres import PostgresStore
+from fireside.stores.sqlite import SQLiteStore
+
+
+class TestSQLite:
+    def test_it_keeps_a_write_ahead_log_and_syncs_it(self, tmp_path: Path) -> None:
+        store = SQLiteStore(tmp_path / "deep/er/runs.db")
+        store.save(State("hello", id="x"))
+        with store._connected(create=False) as db:
+            assert db is not None
+            assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert db.execute("PRAGMA synchronous").fetchone() == (2,)
+        for path in (tmp_path / "deep").rglob("*"):
+            assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+        store.close()
+
+    def test_nothing_is_made_by_looking(self, tmp_path: Path) -> None:
+        store = SQLiteStore(tmp_path / "runs.db")
+        assert store.list() == []
+        assert store.read("x") is None
+        store.delete("x")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("content", [b"not a database " * 100, b"\0" * 8192, b"SQLite format 3\0" + b"\xff" * 4080])
+    def test_what_is_no_database_is_told_and_left(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "runs.db"
+        path.write_bytes(content)
+        store = SQLiteStore(path)
+        for call in (lambda: store.save(State("x")), store.list, lambda: store.load("x")):
+            with pytest.raises(sqlite3.DatabaseError, match=r"runs\.db"):
+                call()
+        assert path.read_bytes() == content
+
+    def test_a_damaged_page_is_told_and_left(self, tmp_path: Path) -> None:
+        path = tmp_path / "runs.db"
+        store = SQLiteStore(path)
+        state = State("hello", id="x")
+        for n in range(300):
+            state.add_user_message(f"{n} " * 50)
+        store.save(state)
+        store.close()
+        data = bytearray(path.read_bytes())
+        data[4096 * 2 :] = os.urandom(len(data) - 4096 * 2)
+        path.write_bytes(data)
+        with pytest.raises(sqlite3.DatabaseError, match="left as it is"):
+            SQLiteStore(path).load("x")
+        assert path.read_bytes() == data
+
+    def test_the_database_of_another_program_is_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "other.db"
+        db = sqlite3.connect(path)
+        db.execute("CREATE TABLE theirs (x)")
+        db.commit()
+        db.close()
+        with pytest.raises(ValueError, match="another program"):
+            SQLiteStore(path).save(State("x"))
+
+    def test_a_newer_format_is_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "runs.db"
+        SQLiteStore(path).save(State("hello", id="x"))
+        db = sqlite3.connect(path)
+        db.execute("PRAGMA user_version = 2")
+        db.close()
+        with pytest.raises(ValueError, match="newer"):
+            SQLiteStore(path).load("x")
+
+    def test_a_failed_write_is_rolled_back_and_lets_others_write(self, tmp_path: Path) -> None:
+        store = SQLiteStore(tmp_path / "runs.db")
+        state = State("hello", id="x")
+        store.save(state)
+        good = {**state.to_json()["entries"][0], "seq": 1}
+        with pytest.raises(TypeError):
+            store.write("x", [good, {"seq": 2, "content": object()}], None)
+        record = SQLiteStore(tmp_path / "runs.db").read("x")
+        assert record is not None
+        assert [entry["seq"] for entry in record.entries] == [0]
+        SQLiteStore(tmp_path / "runs.db").write("x", [good], None)
+
+    def test_a_damaged_row_is_told_and_the_rest_is_there(self, tmp_path: Path) -> None:
+        store = SQLiteStore(tmp_path / "runs.db")
+        state = State("message 0", id="x")
+        for n in range(1, 5):
+            state.add_user_message(f"message {n}")
+        store.save(state)
+        with store._transaction() as db:
+            db.execute("UPDATE entries SET entry = '{half' WHERE seq = 2")
+            db.execute("UPDATE states SET label = '{half', created_at = NULL")
+        loaded = store.load("x")
+        assert "entries 2" in loaded.history[-1].text
+        assert [row.title for row in store.list()] == ["message 0"]
+
+
+@pytest.mark.xdist_group("postgres")
+class TestPostgres:
+    def cut(self, dsn: str) -> None:
+        """Ends every connection but this one, as an idle limit or a restart does."""
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+                       "AND datname = current_database()")  # fmt: skip
+            while db.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()").fetchone() != (
+                1,
+            ):
+                pass
+
+    def test_a_save_after_an_idle_cut_is_not_lost(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        state = State("hello", id="x")
+        store.save(state)
+        for n in range(3):
+            self.cut(postgres)
+            state.add_user_message(f"{n}")
+            store.save(state)
+        assert store.load("x").to_json() == state.to_json()
+        store.close()
+
+    async def test_so_it_is_by_the_async_names(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        state = State("hello", id="x")
+        await store.asave(state)
+        for n in range(3):
+            await asyncio.gather(*[store.aread("x") for _ in range(4)])
+            await asyncio.to_thread(self.cut, postgres)
+            state.add_user_message(f"{n}")
+            await store.asave(state)
+        assert (await store.aload("x")).to_json() == state.to_json()
+        await store.aclose()
+
+    def test_a_lost_lock_is_taken_again_before_anything_is_written(self, postgres: str) -> None:
+        store, other = PostgresStore(postgres), PostgresStore(postgres)
+        state = State("hello", id="x")
+        store.save(state)
+        lock = store.lock("x")
+        self.cut(postgres)
+        store.write("x", [{**state.to_json()["entries"][0], "seq": 1}], None)
+        with pytest.raises(StateInUseError):
+            other.lock("x")
+        lock.release()
+        other.lock("x").release()
+
+    def test_who_lost_its_lock_to_another_writes_nothing(self, postgres: str) -> None:
+        store, other = PostgresStore(postgres), PostgresStore(postgres)
+        state = State("hello", id="x")
+        store.save(state)
+        lock = store.lock("x")
+        self.cut(postgres)
+        taken = other.lock("x")
+        for _ in range(2):
+            with pytest.raises(StateInUseError):
+                store.write("x", [{**state.to_json()["entries"][0], "seq": 1}], None)
+        taken.release()
+        lock.release()
+        record = store.read("x")
+        assert record is not None
+        assert len(record.entries) == 1
+
+    def test_a_first_write_that_was_cut_after_it_was_done_is_not_refused(
+        self, postgres: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = PostgresStore(postgres)
+        assert store.list() == []
+        from fireside.stores import postgres_links as links
+
+        run, calls = links.run, []
+
+        def cut_after(connection: Any, work: Any) -> Any:
+            done = run(connection, work)
+            if connection in store._links._all and not calls:
+                calls.append(1)
+                self.cut(postgres)
+                connection.execute("SELECT 1")  # finds out, as a COMMIT whose answer is lost
+            return done
+
+        monkeypatch.setattr(links, "run", cut_after)
+        store.write("x", State("hello", id="x").to_json()["entries"], None, create=True)
+        assert store.load("x").task == "hello"
+
+    def test_a_newer_format_is_refused(self, postgres: str) -> None:
+        PostgresStore(postgres).save(State("hello", id="x"))
+        with psycopg.connect(postgres) as db:
+            db.execute("UPDATE fireside_format SET version = 2")
+        with pytest.raises(ValueError, match="newer"):
+            PostgresStore(postgres).load("x")
+
+    def test_a_loop_that_ends_without_a_farewell_leaves_no_connection(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        for n in range(3):
+            asyncio.run(store.asave(State("hello", id=f"id-{n}")))
+        assert len(store.list()) == 3
+
+    def test_its_repr_keeps_the_password(self, postgres: str) -> None:
+        store = PostgresStore("postgresql://me:secret@db.example/runs")
+        assert "secret" not in repr(store)
+        assert store == PostgresStore("postgresql://you:other@db.example:5432/runs")
+
+
+class TestAddresses:
+    def test_each_address_opens_its_store(self, tmp_path: Path) -> None:
+        assert open_store(tmp_path / "runs") == FileStore(tmp_path / "runs")
+        assert open_store(f"sqlite:///{tmp_path}/runs.db") == SQLiteStore(tmp_path / "runs.db")
+        assert open_store("postgresql://db/runs") == open_store("postgres://db/runs")
+        assert open_store("runs") != open_store("sqlite:///runs")
+
+    @pytest.mark.parametrize("place", ["", "mysql://x", "sqlite://", "sqlite:///", "sqlite://runs.db", "a\0b"])
+    def test_other_addresses_are_refused(self, place: str) -> None:
+        with pytest.raises(ValueError, match=r"store|file"):
+            open_store(place)
+
+    def test_two_paths_for_one_place_are_equal(self, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(tmp_path / "runs")
+        (tmp_path / "runs").mkdir()
+        assert FileStore(tmp_path / "link") == FileStore(tmp_path / "runs" / ".." / "runs")
+        assert hash(FileStore(tmp_path / "link")) == hash(FileStore(tmp_path / "runs"))
+        assert FileStore(tmp_path / "a") != FileStore(tmp_path / "b")
