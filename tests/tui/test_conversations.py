@@ -388,7 +388,7 @@ async def test_one_that_runs_elsewhere_is_read_only_here_and_is_not_deleted(tmp_
     assert mine.elsewhere is not None
     with pytest.raises(StateInUseError):
         await here.delete(theirs.id)
-    with pytest.raises(NotSavedError, match="process"):
+    with pytest.raises(NotSavedError, match="answering"):
         await mine.send("me too")
     mine.take_back()
     gate.go.set()

@@ -122,7 +122,7 @@ class FiresideApp(App[int]):
         except Exception as error:
             self.main.warn(explain(error).line)
             return
-        await self.main.show(conversation)
+        self.main.show(conversation)
 
     def model_chosen(self, name: str) -> None:
         """Another model answers now: what was missing may be there."""

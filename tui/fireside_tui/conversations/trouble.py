@@ -36,9 +36,9 @@ NO_KEY = "Set ANTHROPIC_API_KEY and start fireside again, or pick the offline de
 
 def elsewhere(holder: Holder | None) -> str:
     """Where another run of a conversation is."""
-    if holder is None:
-        return "It is being answered somewhere else."
-    return f"It is being answered in process {holder.pid} on {holder.host}, since {holder.since.astimezone():%H:%M}."
+    if holder is None or not holder.pid:
+        return "Another process is answering it."
+    return f"Process {holder.pid} on {holder.host} is answering it, since {holder.since.astimezone():%H:%M}."
 
 
 def explain(error: BaseException) -> Trouble:

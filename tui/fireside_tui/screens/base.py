@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
+from textual.widget import Widget
 
 from fireside_tui.config import Config
 from fireside_tui.conversations import Conversation, Conversations, explain
@@ -80,7 +81,7 @@ class MainBase(Screen[None]):
 
     # -- what `main.py` gives
 
-    async def show(self, conversation: Conversation, *, focus: bool = True) -> None:
+    def show(self, conversation: Conversation, *, focus: bool = True) -> None:
         """Shows a conversation."""
         raise NotImplementedError
 
@@ -102,6 +103,10 @@ class MainBase(Screen[None]):
 
     def show_list(self, shown: bool) -> None:
         """Opens or closes the list on a narrow screen, and moves the focus."""
+        raise NotImplementedError
+
+    def go_to(self, widget: Widget) -> None:
+        """Moves the focus at once."""
         raise NotImplementedError
 
     async def edit_outside(self, text: str) -> str | None:

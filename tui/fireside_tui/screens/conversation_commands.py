@@ -23,15 +23,15 @@ class ConversationCommands(MainBase):
     _index: SearchIndex | None = None
     _found: str = ""
 
-    async def do_new(self, argument: str = "") -> None:
+    def do_new(self, argument: str = "") -> None:
         """A new conversation."""
         current = self.current
         if current is not None and current.empty and not self.chat.composer.text:
-            self.chat.composer.focus()
+            self.go_to(self.chat.composer)
             return
-        await self.show(self.conversations.new())
+        self.show(self.conversations.new())
 
-    async def do_list(self, argument: str = "") -> None:
+    def do_list(self, argument: str = "") -> None:
         """To the list, and back."""
         self.show_list(not (self.in_list or self.sidebar.filter.has_focus))
 
@@ -50,7 +50,7 @@ class ConversationCommands(MainBase):
             if key in keys:
                 self.chat.transcript.set_cursor(key, show=True)
 
-    async def do_find(self, argument: str = "") -> None:
+    def do_find(self, argument: str = "") -> None:
         """Words in this conversation."""
         transcript = self.chat.transcript
         if argument and argument != self._found:
@@ -80,7 +80,7 @@ class ConversationCommands(MainBase):
             await self.told(self.conversations.rename(id, title.strip()))
             self.chat.update_lines()
 
-    async def do_pin(self, argument: str = "") -> None:
+    def do_pin(self, argument: str = "") -> None:
         """At the top, or no longer."""
         if id := self._target():
             self.conversations.device.pin(id, not self.conversations.device.is_pinned(id))
@@ -97,7 +97,7 @@ class ConversationCommands(MainBase):
         except Exception as error:
             await self.told(_raised(error))
             return
-        await self.show(fork)
+        self.show(fork)
         self.say("This is a copy: the other one stays as it is.")
 
     async def do_export(self, argument: str = "") -> None:
@@ -117,7 +117,7 @@ class ConversationCommands(MainBase):
             path = await asyncio.to_thread(_write, state, name.strip())
             self.say(f"Written to {path}.")
 
-    async def do_copy_id(self, argument: str = "") -> None:
+    def do_copy_id(self, argument: str = "") -> None:
         """Its id."""
         if id := self._target():
             self.copy(id, "the id")
@@ -148,7 +148,7 @@ class ConversationCommands(MainBase):
         if seq is not None:
             await self.told(self.conversations.rewind(self.current, int(seq)))
 
-    async def do_compact(self, argument: str = "") -> None:
+    def do_compact(self, argument: str = "") -> None:
         """A summary in place of the context."""
         if self.current is not None and not self.current.empty:
             try:
@@ -158,7 +158,7 @@ class ConversationCommands(MainBase):
 
     # -- delete and undo
 
-    async def do_delete(self, argument: str = "") -> None:
+    def do_delete(self, argument: str = "") -> None:
         """Asks; `y` deletes."""
         id = self._target()
         if id is None:
@@ -183,8 +183,8 @@ class ConversationCommands(MainBase):
         self.offer_undo()
         if was_open:
             if neighbour is None or not await self.open(neighbour, focus=False):
-                await self.show(self.conversations.new(), focus=False)
-            self.sidebar.rows.focus()
+                self.show(self.conversations.new(), focus=False)
+            self.go_to(self.sidebar.rows)
 
     def offer_undo(self) -> None:
         """Below the list stands what can be undone."""

@@ -16,13 +16,13 @@ class Commands(ConversationCommands, MessageCommands, SettingCommands):
         if id := self.sidebar.rows.cursor_id:
             await self.open(id)
 
-    async def do_list_filter(self, argument: str = "") -> None:
+    def do_list_filter(self, argument: str = "") -> None:
         """To the filter."""
-        self.sidebar.filter.focus()
+        self.go_to(self.sidebar.filter)
 
-    async def do_list_delete(self, argument: str = "") -> None:
+    def do_list_delete(self, argument: str = "") -> None:
         """Deletes the row, after asking."""
-        await self.do_delete()
+        self.do_delete()
 
     async def do_list_undo(self, argument: str = "") -> None:
         """Brings back."""
@@ -32,9 +32,9 @@ class Commands(ConversationCommands, MessageCommands, SettingCommands):
         """Another title."""
         await self.do_rename()
 
-    async def do_list_pin(self, argument: str = "") -> None:
+    def do_list_pin(self, argument: str = "") -> None:
         """At the top, or no longer."""
-        await self.do_pin()
+        self.do_pin()
 
     async def do_list_fork(self, argument: str = "") -> None:
         """A copy."""
@@ -44,7 +44,7 @@ class Commands(ConversationCommands, MessageCommands, SettingCommands):
         """To a file."""
         await self.do_export()
 
-    async def do_palette(self, argument: str = "") -> None:
+    def do_palette(self, argument: str = "") -> None:
         """All commands."""
         self.app.action_command_palette()
 
@@ -52,7 +52,7 @@ class Commands(ConversationCommands, MessageCommands, SettingCommands):
         """All keys."""
         await self.ask_person(Help())
 
-    async def do_suspend(self, argument: str = "") -> None:
+    def do_suspend(self, argument: str = "") -> None:
         """Back to the shell."""
         self.app.action_suspend_process()
 

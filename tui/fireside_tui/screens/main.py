@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from typing import ClassVar
 
 from textual import events, on
@@ -10,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from fireside_tui import commands, outside
@@ -30,6 +32,8 @@ KEEP_DRAFT = 0.4
 """Seconds between two looks at what is being written."""
 SHOW_ROWS = 0.1
 """Seconds in which changes of the list are gathered."""
+AT_ONCE = frozenset({"quit", "help", "suspend", "palette"})
+"""Commands that need no store."""
 NOT_FIRST = frozenset({"escape"})
 """Keys that a widget may want for itself."""
 
@@ -99,21 +103,33 @@ class MainScreen(Commands):
     # -- commands
 
     def action_command(self, name: str, argument: str = "") -> None:
-        """Carries out a command."""
-        self.run_worker(self._carry_out(name, argument), group="commands", exit_on_error=False, name=f"command {name}")
+        """Carries out a command: at once, so that the next key meets what it left; in a worker where it has to wait."""
+        command = getattr(self, f"do_{name}")
+        if inspect.iscoroutinefunction(command) or not (self.ready.is_set() or name in AT_ONCE):
+            self.run_worker(self._carry_out(name, argument), group="commands", exit_on_error=False, name=name)
+            return
+        try:
+            command(argument)
+        except Exception as error:
+            self._failed(error)
 
     async def _carry_out(self, name: str, argument: str) -> None:
-        if name not in ("quit", "help", "suspend", "palette"):
+        if name not in AT_ONCE:
             await self.ready.wait()
         try:
-            await getattr(self, f"do_{name}")(argument)
+            result = getattr(self, f"do_{name}")(argument)
+            if inspect.isawaitable(result):
+                await result
         except Exception as error:
-            self.log.error(error)
-            self.say(explain(error).line, error=True)
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        self.log.error(error)
+        self.say(explain(error).line, error=True)
 
     # -- which conversation
 
-    async def show(self, conversation: Conversation, *, focus: bool = True) -> None:
+    def show(self, conversation: Conversation, *, focus: bool = True) -> None:
         """Shows a conversation; the draft of the one before stays with it."""
         self.keep_draft()
         self.conversations.current = conversation
@@ -127,7 +143,7 @@ class MainScreen(Commands):
         self.sidebar.rows.set_open(conversation.id)
         if focus:
             self.remove_class("-list")
-            (self.chat.approval_bar if conversation.approval else self.chat.composer).focus()
+            self.go_to(self.chat.approval_bar if conversation.approval else self.chat.composer)
         self.rows_changed()
         self._flush()
 
@@ -142,7 +158,7 @@ class MainScreen(Commands):
         except Exception as error:
             self.say(explain(error).line, error=True)
             return False
-        await self.show(conversation, focus=focus)
+        self.show(conversation, focus=focus)
         self.sidebar.rows.set_cursor(id)
         return True
 
@@ -156,9 +172,15 @@ class MainScreen(Commands):
         if shown:
             if self.current is not None and not self.sidebar.rows.cursor_id:
                 self.sidebar.rows.set_cursor(self.current.id)
-            self.sidebar.rows.focus()
+            self.go_to(self.sidebar.rows)
         else:
-            self.chat.composer.focus()
+            self.go_to(self.chat.composer)
+
+    def go_to(self, widget: Widget) -> None:
+        """Moves the focus at once, so that the next key goes there; a drawer that only opens now gets it a moment later."""
+        self.set_focus(widget)
+        if not widget.has_focus:
+            widget.focus()
 
     # -- the list
 
@@ -181,7 +203,7 @@ class MainScreen(Commands):
 
     @on(Filter.Left)
     def _on_filter_left(self, event: Filter.Left) -> None:
-        self.sidebar.rows.focus()
+        self.go_to(self.sidebar.rows)
 
     @on(Input.Submitted, "#filter")
     async def _on_filter_enter(self) -> None:

@@ -13,7 +13,7 @@ from fireside_tui.screens.pick import Choice, Pick
 class MessageCommands(MainBase):
     """Stop, retry, edit, copy, attach, pager, editor, and what a tool call is answered."""
 
-    async def do_stop(self, argument: str = "") -> None:
+    def do_stop(self, argument: str = "") -> None:
         """Stops the run; else takes a find away; else back to writing."""
         current = self.current
         if self.in_list:
@@ -22,7 +22,7 @@ class MessageCommands(MainBase):
             current.ask_to_stop()
         else:
             self.chat.transcript.clear_find()
-            self.chat.composer.focus()
+            self.go_to(self.chat.composer)
 
     async def do_retry(self, argument: str = "") -> None:
         """Continues, or asks again."""
@@ -38,7 +38,7 @@ class MessageCommands(MainBase):
             self.say(str(error), error=True)
             return
         if conversation is not current:
-            await self.show(conversation)
+            self.show(conversation)
             self.say("Another answer, in a fork: the first one stays in its own conversation.")
 
     async def do_edit(self, argument: str = "") -> None:
@@ -62,9 +62,9 @@ class MessageCommands(MainBase):
         except Exception as error:
             self.say(str(error), error=True)
             return
-        await self.show(fork)
+        self.show(fork)
 
-    async def do_copy(self, argument: str = "") -> None:
+    def do_copy(self, argument: str = "") -> None:
         """The last answer."""
         if text := self._last_answer():
             self.copy(text, "the answer")
@@ -108,7 +108,7 @@ class MessageCommands(MainBase):
         if file not in self.files:
             self.set_files((*self.files, file))
 
-    async def do_detach(self, argument: str = "") -> None:
+    def do_detach(self, argument: str = "") -> None:
         """No file goes along."""
         self.set_files(())
 
@@ -125,7 +125,7 @@ class MessageCommands(MainBase):
         if text := self._last_answer():
             await self.page_outside(text)
 
-    async def do_copy_or_stop(self, argument: str = "") -> None:
+    def do_copy_or_stop(self, argument: str = "") -> None:
         """What is selected is copied; else the run is stopped; else it is said how to quit."""
         focused = self.app.focused
         selected = self.get_selected_text() or getattr(focused, "selected_text", "")
@@ -141,7 +141,7 @@ class MessageCommands(MainBase):
     def _cursor_key(self) -> str | None:
         return self.chat.transcript.cursor
 
-    async def do_message_copy(self, argument: str = "") -> None:
+    def do_message_copy(self, argument: str = "") -> None:
         """The message under the cursor."""
         key = self._cursor_key()
         item = next((item for item in self.chat.transcript.items if item.key == key), None)
@@ -186,7 +186,7 @@ class MessageCommands(MainBase):
         except Exception as error:
             self.say(str(error), error=True)
             return
-        await self.show(fork)
+        self.show(fork)
 
     async def do_message_pager(self, argument: str = "") -> None:
         """In `$PAGER`."""
@@ -206,15 +206,15 @@ class MessageCommands(MainBase):
 
     # -- a tool call that waits
 
-    async def do_approve_yes(self, argument: str = "") -> None:
+    def do_approve_yes(self, argument: str = "") -> None:
         """It may run."""
         self._answer(True)
 
-    async def do_approve_no(self, argument: str = "") -> None:
+    def do_approve_no(self, argument: str = "") -> None:
         """It may not."""
         self._answer(False)
 
-    async def do_approve_always(self, argument: str = "") -> None:
+    def do_approve_always(self, argument: str = "") -> None:
         """It may, and this tool from now on."""
         self._answer(True, always=True)
 

@@ -86,7 +86,7 @@ class SettingCommands(MainBase):
         self.app.theme = name
         self._keep("theme", name)
 
-    async def do_thinking(self, argument: str = "") -> None:
+    def do_thinking(self, argument: str = "") -> None:
         """Shown or folded."""
         chat = self.chat
         chat.show_thinking = not chat.show_thinking
@@ -95,7 +95,7 @@ class SettingCommands(MainBase):
         self._keep("show_thinking", chat.show_thinking)
         self.say("Thinking is shown." if chat.show_thinking else "Thinking is folded.")
 
-    async def do_tools(self, argument: str = "") -> None:
+    def do_tools(self, argument: str = "") -> None:
         """On or off, for all conversations."""
         off = argument == "off" if argument in ("on", "off") else bool(self.conversations.agent.tools)
         tools = () if off else self.fireside.tools
@@ -126,7 +126,7 @@ class SettingCommands(MainBase):
         if self.current is not None and "model" in self.current.settings:
             await self._set(model="demo")
         self.chat.update_lines()
-        self.chat.composer.focus()
+        self.go_to(self.chat.composer)
         self.say("You talk to the offline demo now. Say hello.")
 
     async def do_server(self, argument: str = "") -> None:
@@ -147,7 +147,7 @@ class SettingCommands(MainBase):
             return
         self.fireside.model_chosen(model)
         self.chat.update_lines()
-        self.chat.composer.focus()
+        self.go_to(self.chat.composer)
         self.say(f"New answers come from {address}. base_url and model in the config file keep it so.")
 
     def _keep(self, key: str, value: object) -> None:

@@ -25,7 +25,7 @@ class Chat(Vertical, Listener):
 
     DEFAULT_CSS = """
     Chat { width: 1fr; background: $background; }
-    Chat Transcript { height: 1fr; padding: 0 1; display: none; }
+    Chat Transcript { height: 1fr; display: none; }
     Chat.-talks Transcript { display: block; }
     Chat #attached { display: none; color: $text-accent; }
     Chat #attached.-shown { display: block; }
@@ -174,7 +174,7 @@ class Chat(Vertical, Listener):
     def _update_status(self, conversation: Conversation) -> None:
         left, how = "", ""
         if conversation.elsewhere is not None:
-            left, how = f"{elsewhere(conversation.elsewhere)} Read-only here.", "warning"
+            left, how = f"Read-only: {elsewhere(conversation.elsewhere)}", "warning"
         elif conversation.approval is not None:
             left, how = "waits for your answer", "warning"
         elif conversation.running:
@@ -192,13 +192,17 @@ class Chat(Vertical, Listener):
         usage: Usage = conversation.state.usage
         saved = "not saved" if conversation.unsaved or not conversation.saved else "saved"
         context = f"{_short(self._used)} of {_short(window)} context" if self._used else ""
-        cost = f"${usage.cost:.2f}" if usage.cost else ""
+        cost = _dollars(usage.cost) if usage.cost else ""
         facts = (context, cost, saved) if saved == "saved" else (saved, context, cost)
         return [fact for fact in facts if fact]
 
 
 def _context_of(entry: HistoryEntry) -> int:
     return Usage.from_json(entry.content["usage"]).context if entry.kind == "reply" else 0
+
+
+def _dollars(cost: float) -> str:
+    return "under $0.01" if cost < 0.005 else f"${cost:.2f}"
 
 
 def _short(tokens: int) -> str:

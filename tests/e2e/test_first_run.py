@@ -1,0 +1,66 @@
+"""What a person meets who has no key, a wrong config, a folder that can't be written, or a very small terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.term import Term
+
+Start = Callable[..., Term]
+QUICK = {"FIRESIDE_DEMO_DELAY": "0", "FIRESIDE_NO_WARM_UP": "1"}
+
+
+def test_without_a_key_it_says_what_is_missing_and_offers_the_demo(terminal: Start) -> None:
+    with terminal(env=QUICK) as term:
+        term.wait("ANTHROPIC_API_KEY")
+        assert "/demo" in term.text()
+        assert "/server" in term.text()
+        term.send("Hello\r")
+        term.wait("Ctrl+R asks again", timeout=30)  # the SDK is loaded to find out that there is no key
+        term.send("/demo\r")
+        term.wait("offline demo")
+        term.send("\x12")
+        term.wait("nothing is lost")
+        term.send("\x11")
+        assert term.ended() == 0
+
+
+def test_a_wrong_config_opens_the_app_and_says_where(terminal: Start, tmp_path: Path) -> None:
+    config = tmp_path / ".config/fireside/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("model = 3\n")
+    with terminal("--model", "demo", env=QUICK) as term:
+        term.wait("line 1")
+        term.send("Hello\r")
+        term.wait("nothing is lost")
+
+
+def test_a_store_that_can_not_be_written_keeps_the_text_in_the_box(terminal: Start, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with terminal("--model", "demo", "--store", str(tmp_path / "file" / "store"), env=QUICK) as term:
+        term.wait("Write a message")
+        term.send("Keep this\r")
+        term.wait("Not a directory")
+        assert "Keep this" in term.text()
+        (tmp_path / "file").unlink()
+        term.send("\r")
+        term.wait("nothing is lost")
+        term.send("\x11")
+        assert term.ended() == 0
+
+
+def test_a_terminal_of_any_size(terminal: Start) -> None:
+    with terminal("--model", "demo", env=QUICK, cols=5, rows=2) as term:
+        term.settle()
+        term.send("Hello\r")
+        term.settle()
+        for cols, rows in ((1, 1), (20, 5), (60, 20), (5, 2), (200, 60), (80, 24)):
+            term.resize(cols, rows)
+            term.send("\x0f")
+            term.settle(0.2)
+        term.wait("Conversations")
+        term.wait("Hello")
+        term.send("\x11")
+        assert term.ended() == 0
+    assert b"Traceback" not in term.raw
