@@ -12,6 +12,7 @@ import contextvars
 import inspect
 import signal
 import threading
+import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -90,6 +91,7 @@ def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any,
     context = contextvars.copy_context()
     context.run(_driver.set, driver)
     task = loop.create_task(context.run(work), context=context)
+    loop.set_exception_handler(lambda loop, told: _on_loop_error(loop, told, task, driver))
     with _ctrl_c(loop, task, driver):
         try:
             return loop.run_until_complete(task)
@@ -106,6 +108,24 @@ def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any,
                     cause.add_note(note)
                 raise cause from None
             raise
+
+
+def _on_loop_error(
+    loop: asyncio.AbstractEventLoop, told: dict[str, Any], task: asyncio.Task[Any], driver: Driver
+) -> None:
+    """A signal handler may raise inside a callback of the loop, which asyncio would log and forget: it ends the run."""
+    error = told.get("exception")
+    if error is None or not _from_signal_handler(error):
+        loop.default_exception_handler(told)
+    elif driver.cause is None and not task.done():
+        driver.cause = error
+        task.cancel()
+
+
+def _from_signal_handler(error: BaseException) -> bool:
+    handlers = (signal.getsignal(number) for number in signal.valid_signals())
+    codes = {code for handler in handlers if (code := getattr(handler, "__code__", None)) is not None}
+    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 @contextlib.contextmanager

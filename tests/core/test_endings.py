@@ -370,6 +370,26 @@ def test_a_signal_ends_a_run_with_its_true_cause(tmp_path: Path, sent: int, text
     assert state.history[-1].kind == "stop"
 
 
+def test_what_a_signal_handler_raises_in_a_callback_of_the_loop_ends_the_run() -> None:
+    def too_late(signum: int, frame: object) -> None:
+        raise TimeoutError("too late")
+
+    before = signal.signal(signal.SIGALRM, too_late)
+
+    @tool
+    async def waits() -> None:
+        asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGALRM)
+        await asyncio.Event().wait()
+
+    state = State("go")
+    try:
+        with pytest.raises(TimeoutError, match="too late"):
+            Agent(FakeModel([tool_call("waits")]), tools=[waits]).run(state)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert [entry.text for entry in state.history if entry.kind == "tool_result"] == ["(aborted: TimeoutError)"]
+
+
 def test_a_killed_run_is_told_as_unknown_and_continues(tmp_path: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", CHILD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     try:
