@@ -1,0 +1,1 @@
+"""What the project promises about cost and survival, measured."""
