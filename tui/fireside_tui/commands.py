@@ -130,8 +130,9 @@ def at(where: Where) -> list[Command]:
 
 
 def slash_commands(start: str = "") -> list[Command]:
-    """The `/commands` whose names begin so."""
-    return [command for command in COMMANDS if command.slash and command.slash_name.startswith(start.lower())]
+    """The `/commands` whose names begin so; one that is named in full comes first."""
+    found = [command for command in COMMANDS if command.slash and command.slash_name.startswith(start.lower())]
+    return sorted(found, key=lambda command: command.slash_name != start.lower())
 
 
 def parse(text: str) -> tuple[Command | None, str] | None:

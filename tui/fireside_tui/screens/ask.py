@@ -27,8 +27,8 @@ class Ask(ModalScreen[str | None]):
     Ask > Vertical { width: 64; max-width: 96%; height: auto; max-height: 90%; border: round $border; background: $surface;
         padding: 0 1; }
     Ask #ask-title { height: auto; text-style: bold; color: $text-primary; }
-    Ask Input { height: 1; border: none; padding: 0; background: $surface; margin: 1 0; }
-    Ask TextArea { height: 10; border: none; padding: 0; background: $surface; margin: 1 0; }
+    Ask Input, Ask Input:focus { height: 1; border: none; padding: 0; background: $surface; margin: 1 0; }
+    Ask TextArea, Ask TextArea:focus { height: 10; border: none; padding: 0; background: $surface; margin: 1 0; }
     Ask #ask-hint { height: 1; color: $text-muted; }
     """
 

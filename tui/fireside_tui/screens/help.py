@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from itertools import groupby
 from typing import ClassVar
 
@@ -15,6 +16,8 @@ from textual.widgets import Static
 from fireside_tui.commands import COMMANDS, Command, key_name
 from fireside_tui.widgets.row_list import MEANINGS
 
+LEFT = 23
+"""The column in which the words begin."""
 WRITING = (
     ("Enter", "sends the message"),
     ("Ctrl+J, Shift+Enter", "breaks the line (Shift+Enter where the terminal passes it on)"),
@@ -44,29 +47,39 @@ class Help(ModalScreen[None]):
         with VerticalScroll() as scroll:
             scroll.border_title = Content("Keys and commands")
             scroll.border_subtitle = Content("↑ ↓ scroll · Esc closes")
-            yield Static(self._text(), markup=False)
+            yield Static("", id="help-text", markup=False)
 
-    def _text(self) -> Content:
+    def on_resize(self) -> None:
+        """The lines are wrapped for the width there is."""
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        text = self.query_one("#help-text", Static)
+        text.update(self._text(max(24, text.content_size.width)))
+
+    def _text(self, width: int) -> Content:
         lines: list[Content] = [_head("Writing")]
-        lines += [_line(keys, "", words) for keys, words in WRITING]
+        lines += [_line(keys, "", words, width) for keys, words in WRITING]
         for group, commands in groupby(COMMANDS, key=lambda command: command.group):
             lines += [Content(""), _head(group)]
-            lines += [_of(command) for command in commands]
+            lines += [_of(command, width) for command in commands]
         lines += [Content(""), _head("Signs in the list")]
-        lines += [_line(sign, "", words) for sign, words in MEANINGS.items()]
+        lines += [_line(sign, "", words, width) for sign, words in MEANINGS.items()]
         return Content("\n").join(lines)
 
 
-def _of(command: Command) -> Content:
+def _of(command: Command, width: int) -> Content:
     keys = ", ".join(key_name(key) for key in command.keys)
     slash = f"/{command.slash_name}" if command.slash else ""
-    return _line(keys, slash, command.help)
+    return _line(keys, slash, command.help, width)
 
 
 def _head(words: str) -> Content:
     return Content(words).stylize("bold $text-primary")
 
 
-def _line(keys: str, slash: str, words: str) -> Content:
+def _line(keys: str, slash: str, words: str, width: int) -> Content:
     left = "  ".join(part for part in (keys, slash) if part)
-    return Content.assemble((f"{left:<22} ", "$text-accent"), words)
+    room = width - LEFT
+    wrapped = textwrap.wrap(words, room) if room >= 16 else [words]
+    return Content.assemble((f"{left:<{LEFT}}", "$text-accent"), ("\n" + " " * LEFT).join(wrapped))

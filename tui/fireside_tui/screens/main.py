@@ -51,7 +51,7 @@ class MainScreen(Commands):
         (80, "-wide"),
         (120, "-very-wide"),
     ]
-    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (9, "-low"), (16, "-high")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (9, "-low"), (16, "-high"), (30, "-tall")]  # noqa: RUF012
     DEFAULT_CSS = """
     MainScreen { layers: base drawer; }
     MainScreen #panes { height: 1fr; }
@@ -62,6 +62,7 @@ class MainScreen(Commands):
     MainScreen.-tiny #sidebar-title { display: none; }
     MainScreen.-tiny Composer { border: none; min-height: 1; max-height: 2; padding: 0; }
     MainScreen.-tiny Composer:focus { border: none; }
+    MainScreen.-tall ChatHeading { margin: 0 0 1 0; }
     MainScreen.-low Composer { max-height: 4; }
     """
 
@@ -196,6 +197,8 @@ class MainScreen(Commands):
         self.sidebar.show(self.conversations.rows, trouble.text if trouble else "")
         current = self.current
         self.sidebar.rows.set_open(current.id if current is not None else None)
+        if current is not None and not self.in_list and not self.sidebar.filter.has_focus:
+            self.sidebar.rows.set_cursor(current.id)
 
     @on(Sidebar.Answered)
     async def _on_answered(self, event: Sidebar.Answered) -> None:

@@ -40,7 +40,7 @@ class Pick(ModalScreen[str | None]):
     Pick > Vertical { width: 64; max-width: 96%; height: auto; max-height: 80%; border: round $border; background: $surface;
         padding: 0 1; }
     Pick #pick-title { height: 1; text-style: bold; color: $text-primary; }
-    Pick Input { height: 1; border: none; padding: 0; background: $surface; }
+    Pick Input, Pick Input:focus { height: 1; border: none; padding: 0; background: $surface; }
     Pick OptionList { height: auto; max-height: 16; border: none; background: $surface; padding: 0; margin: 1 0 0 0; }
     Pick.-low OptionList { margin: 0; }
     Pick #pick-none { color: $text-muted; height: auto; display: none; }

@@ -30,7 +30,7 @@ class Search(ModalScreen[Hit | None]):
     Search { align: center top; background: $background 60%; }
     Search > Vertical { width: 90%; max-width: 100; height: auto; max-height: 90%; margin: 1 0 0 0; border: round $border;
         background: $surface; padding: 0 1; }
-    Search Input { height: 1; border: none; padding: 0; background: $surface; }
+    Search Input, Search Input:focus { height: 1; border: none; padding: 0; background: $surface; }
     Search OptionList { height: auto; max-height: 22; border: none; background: $surface; padding: 0; margin: 1 0 0 0; }
     Search #search-state { height: 1; color: $text-muted; }
     """

@@ -25,10 +25,10 @@ class ApprovalBar(Static, can_focus=True):
         for command in at("approval")
     ]
     DEFAULT_CSS = """
-    ApprovalBar { height: auto; max-height: 12; margin: 0 0 0 0; padding: 0 1; border: round $warning; display: none;
+    ApprovalBar { height: auto; max-height: 12; margin: 0 0 0 0; padding: 0 1; border: round $border-blurred; display: none;
         color: $foreground; }
     ApprovalBar.-shown { display: block; }
-    ApprovalBar:focus { background: $warning-muted; }
+    ApprovalBar:focus { border: round $warning; }
     """
 
     def on_click(self, event: Click) -> None:
@@ -67,7 +67,7 @@ class ApprovalBar(Static, can_focus=True):
         harm = " It may destroy something." if tool.destructive else ""
         lines: list[Content] = [Content(safe_line(f"May Claude use {call.name}?{harm}", width)).stylize("bold")]
         args = [f"{name}: {value if isinstance(value, str) else repr(value)}" for name, value in call.args.items()]
-        shown = [line for arg in args for line in safe(arg).split("\n")]
+        shown = [line for arg in args for line in safe(arg).rstrip("\n").split("\n")]
         lines += [Content(safe_line(line, width)) for line in shown[:MOST_LINES]]
         if len(shown) > MOST_LINES:
             lines.append(Content(f"… {len(shown) - MOST_LINES} more lines").stylize("$text-muted"))

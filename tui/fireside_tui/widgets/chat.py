@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from fireside import HistoryEntry, ToolCall, Usage
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from fireside_tui import clock
 from fireside_tui.conversations import Conversation, Listener, explain
 from fireside_tui.conversations.trouble import elsewhere
 from fireside_tui.safe_text import safe_line
@@ -82,7 +81,7 @@ class Chat(Vertical, Listener):
         """Tells the whole conversation again."""
         conversation = self.conversation
         gathered = Gathered()
-        narrator = Narrator(gathered, today=datetime.now(UTC), show_thinking=self.show_thinking)
+        narrator = Narrator(gathered, today=clock.now(), show_thinking=self.show_thinking)
         self._used = 0
         if conversation is not None:
             history = conversation.state.history

@@ -16,7 +16,10 @@ class CommandHints(Static):
     """Shown over the composer while a `/command` is being written; Tab takes the first one."""
 
     DEFAULT_CSS = """
-    CommandHints { height: auto; max-height: 8; padding: 0 2; background: $surface; color: $text-muted; display: none; }
+    CommandHints {
+        height: auto; max-height: 8; padding: 0 2; background: $surface; color: $text-muted; display: none;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
     CommandHints.-shown { display: block; }
     """
 
@@ -40,7 +43,7 @@ class CommandHints(Static):
         lines = []
         for command in found[:MOST]:
             name = f"/{command.slash_name}" + (f" {command.argument}" if command.argument else "")
-            words = Content.assemble((f"{name:<24}", "bold $text-primary"), command.help)
+            words = Content.assemble((f"{name:<22} ", "bold $text-primary"), command.help)
             lines.append(words.stylize(clickable(command.name)))
         if len(found) > MOST:
             lines.append(Content(f"… {len(found) - MOST} more"))

@@ -53,7 +53,7 @@ class Line(Static):
     @property
     def room(self) -> int:
         """How many cells there are."""
-        return max(0, self.size.width - 2)
+        return max(0, self.content_size.width)
 
     def on_resize(self) -> None:
         """It is laid out again."""
@@ -66,7 +66,7 @@ class Line(Static):
 class ChatHeading(Line):
     """The title at the left, the model at the right."""
 
-    DEFAULT_CSS = "ChatHeading { background: $surface; }"
+    DEFAULT_CSS = "ChatHeading { background: $surface; padding: 0 2; }"
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -92,6 +92,8 @@ class ChatHeading(Line):
 
 class StatusLine(Line):
     """What goes on, at the left; what it costs and whether it is saved, at the right."""
+
+    DEFAULT_CSS = "StatusLine { padding: 0 2; }"
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -142,13 +144,13 @@ class KeyLine(Line):
         used = 0
         for command in self._commands:
             key = key_name(command.keys[0])
-            length = cell_len(f"{key} {command.short}") + (3 if parts else 0)
+            length = cell_len(f"{key} {command.short}") + (2 if parts else 0)
             if used + length > self.room:
                 continue
             used += length
             words = Content.assemble((key, "$footer-key-foreground"), " ", command.short)
             parts.append(words.stylize(clickable(command.name)))
-        self.update(Content("   ").join(parts))
+        self.update(Content("  ").join(parts))
 
 
 class MessageBar(Static):

@@ -5,7 +5,7 @@ A widget for each row would be slow from a thousand rows on, and `OptionList` ta
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from fireside_tui import clock
 from fireside_tui.commands import at
 from fireside_tui.conversations import Row, by_day
 from fireside_tui.safe_text import safe_line
@@ -85,7 +86,9 @@ class RowList(ScrollView, can_focus=True):
         """Shows these rows."""
         old = self.cursor_id
         place = self._cursor or 0
-        self.lines = by_day(rows, now or datetime.now(UTC))
+        self.lines = []
+        for line in by_day(rows, now or clock.now()):
+            self.lines += ["", line] if isinstance(line, str) else [line]
         found = next((n for n, line in enumerate(self.lines) if isinstance(line, Row) and line.id == old), None)
         self._cursor = found if found is not None else self._nearest(place)
         size = Size(self.scrollable_content_region.width, len(self.lines))
@@ -146,7 +149,9 @@ class RowList(ScrollView, can_focus=True):
         if place is None or not 0 <= place < len(self.lines):
             return
         self._cursor = place
-        above = place - 1 if place and isinstance(self.lines[place - 1], str) else place
+        above = place
+        while above and isinstance(self.lines[above - 1], str):
+            above -= 1
         self.scroll_to_region(Region(0, above, 1, place - above + 1), animate=False, force=True)
         self.refresh()
 
@@ -225,8 +230,8 @@ class RowList(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         place = y + round(self.scroll_y)
         base = self._style("row")
-        if not self.lines and self.empty and y < 4:
-            words = self.empty.split("\n")
+        if not self.lines and self.empty and y < 5:
+            words = ["", *self.empty.split("\n")]
             text = words[y] if y < len(words) else ""
             return self._filled([Segment(f" {safe_line(text, width - 1)}", base + self._style("empty"))], width, base)
         if place >= len(self.lines):

@@ -49,7 +49,7 @@ class Sidebar(Vertical):
     Sidebar {
         width: 30; background: $surface; padding: 0;
         #sidebar-title { height: 1; padding: 0 1; color: $text-muted; text-style: bold; }
-        Filter { height: 1; border: none; padding: 0 1; background: $surface; color: $foreground; }
+        Filter, Filter:focus { height: 1; border: none; padding: 0 1; background: $surface; color: $foreground; }
         Filter:focus { background: $panel; }
         RowList { height: 1fr; background: $surface; scrollbar-size-vertical: 1; scrollbar-background: $surface;
             scrollbar-background-hover: $surface; scrollbar-background-active: $surface; overflow-x: hidden; }

@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from fireside_tui.widgets.lines import clickable, clicked
 
-FLAME = ("   (   ", "  ) )  ", " ( ((  ", "  ))_) ")
+FLAME = ("  (", " ) )", "( ((", " ))_)")
 
 
 class Welcome(Static):
@@ -48,8 +48,8 @@ class Welcome(Static):
         lines += [Content("What would you like to talk about?").stylize("bold"), Content("")]
         if missing:
             lines += [Content(missing).stylize("$text-warning"), Content("")]
-            lines.append(_offer("demo", "/demo", "talk to the offline demo: no key, no network"))
-            lines.append(_offer("server", "/server", "use a local server, such as http://localhost:8080"))
+            lines.append(_offer("demo", "/demo", "offline: no key, no network"))
+            lines.append(_offer("server", "/server", "a server of your own"))
         else:
             lines.append(_hint("Enter", "sends"))
             lines.append(_hint("Ctrl+J", "breaks the line"))
@@ -59,16 +59,12 @@ class Welcome(Static):
             lines = [line for line in lines[:1] if line.plain]
         if height < len(lines):
             lines = [line for line in lines if line.plain.strip()][: max(1, height)]
-        self.update(Content("\n").join(_block(lines)))
-
-
-def _block(lines: list[Content]) -> list[Content]:
-    return lines
+        self.update(Content("\n").join(lines))
 
 
 def _hint(key: str, words: str) -> Content:
-    return Content.assemble((f"{key:>8}", "bold $footer-key-foreground"), f"  {words:<26}")
+    return Content.assemble((f"{key:<8}", "bold $footer-key-foreground"), f"  {words:<26}")
 
 
 def _offer(command: str, slash: str, words: str) -> Content:
-    return Content.assemble((f"{slash:>8}", "bold $footer-key-foreground"), f"  {words}").stylize(clickable(command))
+    return Content.assemble((f"{slash:<8}", "bold $footer-key-foreground"), f"  {words}").stylize(clickable(command))

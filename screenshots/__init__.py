@@ -1,0 +1,1 @@
+"""Pictures of the app, drawn from the running app."""
