@@ -46,7 +46,7 @@ class Actions(Canvas):
         """The cursor is on another item ("" for none)."""
 
     class FoldChanged(TranscriptMessage, namespace="transcript"):
-        """An item was folded or opened by the user."""
+        """An item was folded or opened: by click, by key or by `fold`."""
 
         def __init__(self, transcript: Transcript, key: str, folded: bool) -> None:
             super().__init__(transcript, key)

@@ -14,7 +14,16 @@ from typing import Any, NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from fireside_tui.transcript.cuts import CHARS, ITEM_LEAD, LINES, ROWS, line_chunks, paragraph_cuts, stable_end
+from fireside_tui.transcript.cuts import (
+    CHARS,
+    FIRST_ROWS,
+    ITEM_LEAD,
+    LINES,
+    ROWS,
+    line_chunks,
+    paragraph_cuts,
+    stable_end,
+)
 
 _BLOCKS = MarkdownIt("commonmark").enable("table").disable("inline")
 _QUOTE = re.compile(r" {0,3}>")
@@ -252,7 +261,7 @@ class _Splitter:
         row = 2 if resumed else begin + 2
         while True:
             end = row
-            limit = ROWS if part else LINES
+            limit = ROWS if part else FIRST_ROWS
             while end < stop and end - row < limit and (end == row or self.at(end + 1) - self.at(row) <= CHARS):
                 end += 1
             if part == 0:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-#: A chunk holds at most so many lines and (about) so many characters.
-LINES, CHARS = 50, 4000
-#: A table's later chunks hold fewer rows: a row costs more, and only the first chunk sets the columns.
-ROWS = 20
+#: A chunk holds at most so many lines and (about) so many characters; the open one is laid out on every draw.
+LINES, CHARS = 25, 4000
+#: A table's first chunk holds more rows, for it sets the columns; then fewer, for a row costs more than a line.
+FIRST_ROWS, ROWS = 50, 20
 #: A list item's first line up to its text. With a tab, or with code as its first block, an item is not cut.
 ITEM_LEAD = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}(?=\S)")
 # An unfinished line shorter than this may still turn out to be a bullet, a number, a rule or a fence.
