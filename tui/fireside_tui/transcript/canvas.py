@@ -156,7 +156,7 @@ class Canvas(ScrollView):
         drawn: dict[Row, tuple[Any, Strip]] = {}
         for m, b, row in rows:
             marks = self._marks(m, b, row, selection)
-            state = (marks, bar if m == cursor and row.pieces else "", width)
+            state = (marks, bar if m == cursor and (row.pieces or b) else "", width)
             old = self._drawn.get(row)
             if old is not None and old[0] == state:
                 drawn[row] = old

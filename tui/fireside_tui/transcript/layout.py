@@ -89,7 +89,7 @@ def lay(doc: Doc, b: int, width: int, taken: list[Run]) -> Laid:
     bar = [Run("│ ", ("bar",), drawn=True)] if inner else []
     rows = Rows(width, bar, ("thought",) if item.kind == "thinking" and inner else ())
     if block.gap:
-        rows.row([])
+        rows.row(bar)
     rows.hold = joined and doc.blocks[b + 1].flows
     sure = True
     kind = block.kind
