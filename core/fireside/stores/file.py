@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 from fireside.errors import ConflictError, Holder
 from fireside.messages import Json, Usage
 from fireside.state import check_id
+from fireside.stores import index
 from fireside.stores import label as labels
 from fireside.stores import log as logs
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, label_from_entries, newer
@@ -63,7 +64,7 @@ class FileStore(Store):
         self._ends: dict[str, tuple[Stamp, int]] = {}  # id → the log as it was left, and its next seq
         self._half_made: set[str] = set()  # ids whose creation failed and could not be taken back
         self._half_written: dict[str, tuple[int, int]] = {}  # id → inode and size that a failed write has to be cut to
-        self._rows: dict[str, tuple[Stamp, SavedState]] = {}
+        self._rows: index.Rows = {}
         self._swept = False
 
     def __repr__(self) -> str:
@@ -280,8 +281,11 @@ class FileStore(Store):
         out.sort(key=_updated_at, reverse=True)
         return out
 
-    def _list(self, names: List[str]) -> dict[str, tuple[Stamp, SavedState]]:
-        before, rows, stat, root = self._rows, {}, os.stat, self.path
+    def _list(self, names: List[str]) -> index.Rows:
+        before, stat, root = self._rows, os.stat, self.path
+        rows: index.Rows = {}
+        written = index.read(root) if not before and len(names) >= index.WORTH else None
+        made = 0
         for name in names:
             try:
                 found = stat(f"{root}/{name}/log.jsonl")
@@ -293,8 +297,13 @@ class FileStore(Store):
             known = before.get(name)
             if known is not None and known[0] == stamp:
                 rows[name] = known
+            elif written is not None and (row := written(name, stamp)) is not None:
+                rows[name] = (stamp, row)
             elif (state_id := id_of(name)) is not None and (row := self._row(name, state_id, stamp)) is not None:
                 rows[name] = (stamp, row)
+                made += 1
+        if made >= index.WORTH:
+            index.write(root, rows)
         return rows
 
     def _as_it_runs(self, row: SavedState) -> SavedState:
@@ -361,6 +370,7 @@ class FileStore(Store):
                 os.close(fd)
         self._ends.pop(state_id, None)
         self._rows.pop(name_of(state_id), None)
+        index.forget(self.path)
         try:
             disk.fsync_folder(self.path)
         except BaseException:
@@ -376,9 +386,10 @@ class FileStore(Store):
         for name in [name for name in names if name[0] == "."]:
             path = f"{self.path}/{name}"
             with contextlib.suppress(OSError):
-                if name.startswith(".deleted-") or (
-                    name.startswith(".new-") and time.time() - os.stat(path).st_mtime > ABANDONED
-                ):
+                old = time.time() - os.stat(path).st_mtime > ABANDONED
+                if name.startswith(".list-") and old:
+                    os.unlink(path)
+                elif name.startswith(".deleted-") or (name.startswith(".new-") and old):
                     self._disk.remove_tree(path)
 
     def _tell(self, error: OSError) -> None:
