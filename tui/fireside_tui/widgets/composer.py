@@ -9,6 +9,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import TextArea
 
 LONGEST_PASTE = 8_000
@@ -146,6 +147,10 @@ class Composer(TextArea):
             return
         self.recalling = False
         self.replace(self._as_word(text) if _is_long(text) else text, *self.selection)
+
+    def render_line(self, y: int) -> Strip:
+        """A line; without any width, nothing (Textual 8.2.8 would divide by zero for the placeholder)."""
+        return super().render_line(y) if self.content_size.width > 0 else Strip([])
 
     def action_page(self, by: int) -> None:
         """Scrolls the transcript, not the box."""

@@ -1,0 +1,231 @@
+"""The list: picking, filtering, renaming, pinning, deleting with undo; and it stays quick with ten thousand rows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from fireside import FileStore, SavedState, Usage
+from fireside.testing import FakeModel
+
+from tests.tui.app_support import Gate, opened, talk
+
+
+async def test_picking_a_row_shows_that_conversation(tmp_path: Path) -> None:
+    await talk(tmp_path, "older")
+    await talk(tmp_path, "newer")
+    async with opened(tmp_path) as it:
+        assert it.titles == ["newer", "older"]
+        await it.press("ctrl+o", "down", "enter")
+        await it.until(lambda: "answer to older" in it.shown)
+        assert it.main.chat.composer.has_focus
+        await it.press("ctrl+o", "up", "enter")
+        await it.until(lambda: "answer to newer" in it.shown)
+
+
+async def test_the_newest_or_a_named_conversation_is_opened_at_the_start(tmp_path: Path) -> None:
+    first = await talk(tmp_path, "first", id="abc1")
+    await talk(tmp_path, "second", id="xyz2")
+    async with opened(tmp_path, newest=True) as it:
+        assert "answer to second" in it.shown
+    async with opened(tmp_path, resume="ab") as it:
+        assert it.current.id == first
+    async with opened(tmp_path, resume="nothing") as it:
+        assert it.current.empty
+        assert any("no conversation nothing" in words for words in it.said)
+
+
+async def test_a_click_opens_a_row(tmp_path: Path) -> None:
+    await talk(tmp_path, "older")
+    await talk(tmp_path, "newer")
+    async with opened(tmp_path) as it:
+        await it.pilot.click("#rows", offset=(5, 3))
+        await it.until(lambda: "answer to older" in it.shown)
+
+
+async def test_the_filter_narrows_by_words_and_goes_away(tmp_path: Path) -> None:
+    for title in ("red apples", "green apples", "green [pears]"):
+        await talk(tmp_path, title)
+    async with opened(tmp_path) as it:
+        await it.press("ctrl+o", "slash", *"gr app")
+        assert it.titles == ["green apples"]
+        await it.press("enter")
+        await it.until(lambda: "answer to green apples" in it.shown)
+        await it.press("ctrl+o", "slash", "escape")
+        assert len(it.titles) == 3
+
+
+async def test_delete_asks_and_the_selection_moves_to_the_neighbour(tmp_path: Path) -> None:
+    ids = [await talk(tmp_path, title) for title in ("c", "b", "a")]
+    async with opened(tmp_path) as it:
+        await it.main.open(ids[1])
+        await it.press("ctrl+o", "d", "n")
+        await it.rows()
+        assert len(it.titles) == 3
+        await it.press("delete", "y")
+        await it.until(lambda: it.main.conversations.deleted)
+        await it.rows()
+        assert it.titles == ["a", "c"]
+        assert it.current.id == ids[0]
+        assert it.main.sidebar.rows.cursor_id == ids[0]
+        assert it.main.in_list
+        await it.press("u")
+        await it.until(lambda: not it.main.conversations.deleted)
+        await it.rows()
+        assert it.titles == ["a", "b", "c"]
+        assert it.current.id == ids[1]
+    assert len(FileStore(tmp_path / "store").list()) == 3
+
+
+async def test_deleting_all_leaves_a_new_conversation_and_all_come_back(tmp_path: Path) -> None:
+    for title in ("a", "b"):
+        await talk(tmp_path, title)
+    async with opened(tmp_path, newest=True) as it:
+        for left in (1, 0):
+            await it.press("ctrl+o") if not it.main.in_list else None
+            await it.press("d", "y")
+            await it.until(lambda left=left: len(it.titles) == left)
+        assert it.current.empty
+        await it.press("u", "u")
+        await it.until(lambda: len(it.titles) == 2)
+
+
+async def test_deleting_one_that_runs_stops_it(tmp_path: Path) -> None:
+    gate = Gate()
+    async with opened(tmp_path, gate) as it:
+        await it.send("one", answered=False)
+        await gate.is_asked("one")
+        await it.command("/delete")
+        await it.press("y")
+        await it.until(lambda: it.main.conversations.deleted)
+        gate.let_on("one")
+        await it.rows()
+        assert it.titles == []
+        assert FileStore(tmp_path / "store").list() == []
+
+
+async def test_rename_pin_and_fork(tmp_path: Path) -> None:
+    ids = [await talk(tmp_path, title) for title in ("old", "new")]
+    async with opened(tmp_path) as it:
+        await it.press("ctrl+o", "down", "p")
+        await it.until(lambda: it.titles == ["old", "new"])
+        await it.press("r")
+        await it.until(lambda: len(it.app.screen_stack) == 3)
+        await it.press("ctrl+u", *"[new] name", "enter")
+        await it.until(lambda: "[new] name" in it.titles)
+        assert FileStore(tmp_path / "store").load(ids[0]).title == "[new] name"
+        await it.press("f")
+        await it.until(lambda: len(it.titles) == 3)
+        assert it.current.id not in ids
+        await it.command("/rename third")
+        await it.until(lambda: "third" in it.titles)
+
+
+async def test_export_writes_a_file_and_never_over_another(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "to be kept")
+    async with opened(tmp_path) as it:
+        await it.main.open(id)
+        await it.command(f"/export {tmp_path}/out.md")
+        await it.until(lambda: (tmp_path / "out.md").exists() and any("Written" in words for words in it.said))
+        assert "answer to to be kept" in (tmp_path / "out.md").read_text()
+        await it.command(f"/export {tmp_path}/out.md")
+        await it.until(lambda: any("File exists" in words for words in it.said))
+
+
+async def test_on_a_narrow_screen_the_list_is_a_drawer(tmp_path: Path) -> None:
+    await talk(tmp_path, "a talk")
+    async with opened(tmp_path, size=(60, 20)) as it:
+        assert not it.main.sidebar.display
+        await it.press("ctrl+o")
+        await it.until(lambda: it.main.in_list)
+        assert it.main.sidebar.display
+        await it.press("enter")
+        await it.until(lambda: "answer to a talk" in it.shown)
+        assert not it.main.sidebar.display
+
+
+async def test_an_answer_that_arrives_elsewhere_marks_its_row(tmp_path: Path) -> None:
+    gate = Gate()
+    async with opened(tmp_path, gate) as it:
+        await it.send("one", answered=False)
+        first = it.current
+        await gate.is_asked("one")
+        await it.press("ctrl+n")
+        await it.until(lambda: it.current is not first)
+        await it.send("two", answered=False)
+        await gate.is_asked("two")
+        await it.rows()
+        assert {row.status for row in it.main.sidebar.rows.rows} == {"running"}
+        gate.let_on("one")
+        await it.until(lambda: not first.running)
+        await it.rows()
+        assert {row.title: row.unread for row in it.main.sidebar.rows.rows} == {"one": True, "two": False}
+        assert "half of one" not in it.shown
+        await it.main.open(first.id)
+        await it.rows()
+        assert "half of one" in it.shown
+        assert not any(row.unread for row in it.main.sidebar.rows.rows)
+        gate.let_on("two")
+
+
+async def test_the_list_is_not_built_again_while_an_answer_streams(tmp_path: Path) -> None:
+    from fireside_tui.widgets.sidebar import Sidebar
+
+    shown = 0
+    show = Sidebar.show
+
+    def counted(self: Sidebar, *args: object) -> None:
+        nonlocal shown
+        shown += 1
+        show(self, *args)  # type: ignore[arg-type]
+
+    Sidebar.show = counted  # type: ignore[method-assign, assignment]
+    try:
+        async with opened(tmp_path, FakeModel(["word " * 2000])) as it:
+            shown = 0
+            await it.send("go")
+            await it.rows()
+            assert shown <= 6
+    finally:
+        Sidebar.show = show  # type: ignore[method-assign]
+
+
+class Many(FileStore):
+    """A store that lists ten thousand conversations."""
+
+    def list(self) -> list[SavedState]:  # type: ignore[override]
+        now = datetime.now(UTC)
+        return [
+            SavedState(f"id{n}", f"talk {n}", f"talk {n}", now, now - timedelta(minutes=n), 1, None, "waiting", Usage())
+            for n in range(10_000)
+        ]
+
+
+async def test_ten_thousand_rows_cost_what_is_seen(tmp_path: Path) -> None:
+    from fireside_tui.widgets.row_list import RowList
+
+    drawn = 0
+    render = RowList._row
+
+    def counted(self: RowList, *args: object) -> object:
+        nonlocal drawn
+        drawn += 1
+        return render(self, *args)  # type: ignore[arg-type]
+
+    RowList._row = counted  # type: ignore[method-assign, assignment]
+    try:
+        async with opened(tmp_path, store=Many(tmp_path / "store")) as it:
+            assert len(it.titles) == 10_000
+            await it.press("ctrl+o")
+            await it.pilot.pause()
+            drawn = 0
+            await it.press("end")
+            await it.pilot.pause()
+            assert 0 < drawn <= 60
+            drawn = 0
+            await it.press("slash", *"77")
+            await it.pilot.pause()
+            assert 0 < drawn <= 200
+            assert len(it.titles) == sum("77" in f"talk {n}" for n in range(10_000))
+    finally:
+        RowList._row = render  # type: ignore[method-assign]

@@ -1,0 +1,147 @@
+"""Text is never markup, any size is bearable, and no wrong setting keeps the app from opening."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fireside import Agent, FileStore, ProviderError
+from fireside.testing import FakeModel, tool_call
+from fireside_tui.app import FiresideApp
+from fireside_tui.config import Config, Paths
+
+from tests.tui.app_support import Opened, opened, talk
+
+EVIL = [
+    "[/]",
+    "[bold",
+    "see [/tmp/x]",
+    "[link=file:///x]c[/link]",
+    "\x1b]52;c;QUJD\x1b\\",
+    "\ud83d",
+    "a\tb\0c\x9b",
+    "\u202eevil",
+    "🇩🇪👩‍👧",
+]
+
+
+@pytest.mark.parametrize("text", EVIL)
+async def test_hostile_text_harms_nothing_wherever_it_is_shown(tmp_path: Path, text: str) -> None:
+    call = tool_call("nothing", value=text)
+    async with opened(tmp_path, FakeModel([[f"{text} answer", call], ProviderError(text), "x"])) as it:
+        await it.send(f"{text} title")
+        await it.rows()
+        await it.press("ctrl+o", "d", "y")
+        await it.until(lambda: it.main.conversations.deleted)
+        await it.press("u")
+        await it.until(lambda: not it.main.conversations.deleted)
+        assert it.current.state.task == f"{text} title"
+        it.main.say(text)
+        it.main.warn(text)
+        await it.press("r")
+        await it.until(lambda: len(it.app.screen_stack) == 3)
+        await it.press("escape")
+        await it.press("escape")
+        await it.command("/checkpoint x" + text.replace("\0", ""))
+        await it.command("/rewind")
+        await it.until(lambda: len(it.app.screen_stack) == 3)
+        await it.press("escape", "f1")
+        await it.pilot.pause()
+        await it.press("escape", "ctrl+p")
+        await it.pilot.press(*"titl")
+        await it.pilot.pause(0.2)
+        await it.press("escape")
+        assert it.app.is_running
+        picture = it.app.export_screenshot()
+        assert "\x1b" not in picture
+        assert "\u202e" not in picture
+
+
+SIZES = [(1, 1), (5, 2), (2, 30), (10, 4), (20, 8), (30, 10), (60, 20), (79, 24), (80, 24), (200, 3), (200, 60)]
+
+
+async def test_any_size_is_bearable(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "a talk with a title that is rather long", "and more")
+    async with opened(tmp_path) as it:
+        await it.main.open(id)
+        for size in [*SIZES, *reversed(SIZES)]:
+            await it.pilot.resize_terminal(*size)
+            await it.press("ctrl+o")
+            await it.pilot.pause()
+            await it.press("ctrl+o", "f1")
+            await it.pilot.pause()
+            await it.press("escape")
+        await it.pilot.resize_terminal(80, 24)
+        await it.press(*"ok")
+        assert it.box == "ok"
+
+
+async def test_the_theme_can_be_changed_and_is_kept(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "one")
+    async with opened(tmp_path) as it:
+        await it.main.open(id)
+        await it.command("/theme fireside-light")
+        await it.until(lambda: it.app.theme == "fireside-light")
+        assert 'theme = "fireside-light"' in it.app.config.source.read_text()
+        await it.command("/theme")
+        await it.until(lambda: len(it.app.screen_stack) == 3)
+        await it.press(*"nord", "enter")
+        await it.until(lambda: it.app.theme == "nord")
+
+
+async def start(folder: Path, config: Config, agent: Agent | None = None, warning: str = "") -> Any:
+    return FiresideApp(config, agent=agent, places=Paths(folder / "c", folder / "d", folder / "e"), warning=warning)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"store": "nonsense://x"}, "The store can't be opened"),
+        ({"model": "nonsense"}, "not a model"),
+        ({"theme": "nonsense", "model": "demo"}, "no theme"),
+    ],
+)
+async def test_a_wrong_setting_is_told_and_the_app_opens(tmp_path: Path, settings: dict[str, str], words: str) -> None:
+    app = await start(tmp_path, Config(**{"store": str(tmp_path / "s"), **settings}))
+    async with app.run_test() as pilot:
+        it = Opened(app, pilot)
+        await it.until(lambda: app.main.ready.is_set() and it.current is not None)
+        await it.until(lambda: words in str(app.main.query_one("#message-bar").content))
+        await it.press(*"still here")
+        assert it.box == "still here"
+
+
+async def test_without_a_key_the_first_screen_offers_ways_to_talk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("FIRESIDE_DEMO_DELAY", "0")
+    app = await start(tmp_path, Config(store=str(tmp_path / "s")))
+    async with app.run_test() as pilot:
+        it = Opened(app, pilot)
+        await it.until(lambda: "ANTHROPIC_API_KEY" in str(app.main.query_one("#welcome").content))
+        await it.command("/demo")
+        await it.until(lambda: it.current is not None and it.current.agent.model.name == "demo")
+        assert "ANTHROPIC_API_KEY" not in str(app.main.query_one("#welcome").content)
+        await it.send("Hello")
+        assert "offline demo" in it.shown
+
+
+async def test_no_colour_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    id = await talk(tmp_path, "one")
+    async with opened(tmp_path) as it:
+        await it.main.open(id)
+        assert "answer to one" in it.shown
+
+
+async def test_a_store_that_lists_nothing_still_takes_messages(tmp_path: Path) -> None:
+    class Unlisted(FileStore):
+        def list(self) -> Any:
+            raise PermissionError(13, "Permission denied", "/store")
+
+    async with opened(tmp_path, ["ok"], store=Unlisted(tmp_path / "store")) as it:
+        assert "Permission denied" in it.main.sidebar.rows.empty
+        await it.send("Hi")
+        assert it.current.state.answer == "ok"
