@@ -12,7 +12,7 @@ from fireside_tui.transcript.runs import Run
 from fireside_tui.transcript.sums import Sums
 
 #: So much source is split in one go; a longer text comes in by slices, so that no frame waits for it.
-SLICE = 12_000
+SLICE = 6_000
 
 
 def estimate(text: str, start: int, end: int, width: int) -> int:
