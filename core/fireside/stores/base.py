@@ -259,7 +259,7 @@ class Store:
         except TypeError as error:
             wrong = error
         if len(state._entries) > state._saved:
-            lock = NoLock() if state._running else await self._lock_soon(state, inline=inline)
+            lock = NoLock() if state._running else await self._lock_for_save(state, inline=inline)
             try:
                 await self._write_new(state, inline=inline)
             finally:
@@ -277,13 +277,16 @@ class Store:
     async def _lock_for_run(self, state: State, *, inline: bool) -> Lock:
         """The lock for a run; one that came too late, for a run that is cancelled, is given back."""
         if inline:
-            return await self._lock_soon(state, inline=True)
-        return await to_its_end(self._lock_soon(state, inline=False), lambda lock: lock.release())
+            return await self._lock_soon(state, "lock", inline=True)
+        return await to_its_end(self._lock_soon(state, "lock", inline=False), lambda lock: lock.release())
 
-    async def _lock_soon(self, state: State, *, inline: bool) -> Lock:
-        """The lock. A save of somebody else holds it for a moment only, so it is asked for a few times."""
-        # a store may have a cheaper lock for this, one that tells nobody who holds it
+    async def _lock_for_save(self, state: State, *, inline: bool) -> Lock:
+        """The lock for one write: where a store has one, a cheaper kind that does not write down who holds it."""
         name = "_lock_for_write" if hasattr(self, "_lock_for_write") else "lock"
+        return await self._lock_soon(state, name, inline=inline)
+
+    async def _lock_soon(self, state: State, name: str, *, inline: bool) -> Lock:
+        """The lock. A save of somebody else holds it for a moment only, so it is asked for a few times."""
         for pause in (0.005, 0.02, 0.05, 0.0):
             try:
                 return await self._do(name, state.id, inline=inline)  # type: ignore[no-any-return]

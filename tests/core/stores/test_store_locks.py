@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fireside import Agent, tool
 from fireside.errors import Holder, StateInUseError
 from fireside.state import State
 from fireside.stores import lock as locks
@@ -19,6 +20,7 @@ from fireside.stores import open_store
 from fireside.stores.base import Store
 from fireside.stores.file import FileStore
 from fireside.stores.sqlite import SQLiteStore
+from fireside.testing import FakeModel, tool_call
 
 from tests.core.stores.children import Child
 
@@ -160,6 +162,20 @@ def test_eight_processes_open_a_new_store_at_once(opener: Opener) -> None:
     for child in children:
         child.end()
     assert sorted(row.id for row in opener().list()) == [f"id-{n}" for n in range(8)]
+
+
+def test_a_run_tells_who_holds_its_state(opener: Opener) -> None:
+    @tool
+    def look(state: State) -> str:
+        """Looks from outside at who holds the State."""
+        with pytest.raises(StateInUseError, match=f"process {os.getpid()}"):
+            opener().lock(state.id)
+        return str(opener().holder(state.id))
+
+    state = State("Who holds it?", id="x")
+    Agent(FakeModel([tool_call("look"), "done"]), tools=[look], store=opener()).run(state)
+    (result,) = [entry for entry in state.history if entry.kind == "tool_result"]
+    assert f"process {os.getpid()} on {locks.HOST} since" in result.text
 
 
 class TestLockFiles:
