@@ -225,8 +225,9 @@ async def test_checkpoint_rewind_and_compact(tmp_path: Path) -> None:
 async def test_copying_an_answer_its_code_and_the_id(tmp_path: Path) -> None:
     async with opened(tmp_path, ["See:\n\n```py\nprint(1)\n```\n"]) as it:
         await it.send("Hi")
+        answer = "See:\n\n```py\nprint(1)\n```\n"
         for line, text in (
-            ("/copy", "See:\n\n```py\nprint(1)\n```\n"),
+            ("/copy", answer),
             ("/copy-code", "print(1)\n"),
             ("/copy-id", it.current.id),
         ):

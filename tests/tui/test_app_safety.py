@@ -14,15 +14,9 @@ from fireside_tui.config import Config, Paths
 from tests.tui.app_support import Opened, opened, talk
 
 EVIL = [
-    "[/]",
-    "[bold",
-    "see [/tmp/x]",
-    "[link=file:///x]c[/link]",
-    "\x1b]52;c;QUJD\x1b\\",
-    "\ud83d",
-    "a\tb\0c\x9b",
-    "\u202eevil",
-    "🇩🇪👩‍👧",
+    "[/] [bold see [/tmp/x] [link=file:///x]c[/link]",
+    "\x1b]52;c;QUJD\x1b\\ a\tb\0c\x9b",
+    "\ud83d \u202eevil 🇩🇪👩‍👧",
 ]
 
 
