@@ -20,6 +20,7 @@ from fireside_tui.app import FiresideApp
 from fireside_tui.config import Config, Paths
 from fireside_tui.widgets.narrator import Narrator
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
 
 NOW = datetime(2026, 3, 12, 14, 5, tzinfo=UTC)
 
@@ -131,6 +132,10 @@ def _short_talk(title: str, end: datetime, status: str) -> list[dict[str, Any]]:
 def stopped_clock() -> Iterator[None]:
     """The clock stands at `NOW`, in UTC, and what is said live is said at 14:05."""
     real, told, zone = clock.now, Narrator.time, os.environ.get("TZ")
+    blinks = [(TextArea, "_toggle_cursor_blink_visible"), (Input, "_toggle_cursor")]
+    blinking = [(cls, name, getattr(cls, name)) for cls, name in blinks]
+    for cls, name in blinks:  # a blinking cursor would be in one picture and not in the next
+        setattr(cls, name, lambda self: None)
     clock.now = lambda: NOW
     Narrator.time = lambda self, moment: "14:05" if moment > NOW else told(self, moment)  # type: ignore[method-assign]
     os.environ["TZ"] = "UTC"
@@ -139,6 +144,8 @@ def stopped_clock() -> Iterator[None]:
         yield
     finally:
         clock.now = real
+        for cls, name, blink in blinking:
+            setattr(cls, name, blink)
         Narrator.time = told  # type: ignore[method-assign]
         if zone is None:
             del os.environ["TZ"]
@@ -222,9 +229,6 @@ async def drawn(app: FiresideApp, pilot: Pilot[int]) -> None:
     """All that is due is on the screen."""
     await pilot.pause()
     await until(lambda: not (app.main._rows_due or app.main.chat.transcript.busy))
-    await pilot.pause()
-    with contextlib.suppress(Exception):  # a blinking cursor would be in one picture and not in the next
-        app.main.chat.composer.cursor_blink = False
     await pilot.pause()
 
 

@@ -52,14 +52,14 @@ async def test_hostile_text_harms_nothing_wherever_it_is_shown(tmp_path: Path, t
         assert "\u202e" not in picture
 
 
-SIZES = [(1, 1), (5, 2), (2, 30), (10, 4), (20, 8), (30, 10), (60, 20), (79, 24), (80, 24), (200, 3), (200, 60)]
+SIZES = [(1, 1), (5, 2), (2, 30), (200, 3), (10, 4), (30, 10), (79, 24)]
 
 
 async def test_any_size_is_bearable(tmp_path: Path) -> None:
     id = await talk(tmp_path, "a talk with a title that is rather long", "and more")
     async with opened(tmp_path) as it:
         await it.main.open(id)
-        for size in [*SIZES, *reversed(SIZES)]:
+        for size in SIZES:
             await it.pilot.resize_terminal(*size)
             await it.press("ctrl+o")
             await it.pilot.pause()

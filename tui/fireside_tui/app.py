@@ -108,7 +108,8 @@ class FiresideApp(App[int]):
                 main.say("There is no conversation yet: this is a new one.")
         main.rows_changed()
         self.run_worker(conversations.watch(), exit_on_error=False, group="watch")
-        self.run_worker(asyncio.to_thread(_warm_up), exit_on_error=False, group="warm")
+        if not self.is_headless:
+            self.run_worker(asyncio.to_thread(_warm_up), exit_on_error=False, group="warm")
 
     async def _open_first(self, id: str, *, last: bool = False) -> None:
         assert self.conversations is not None

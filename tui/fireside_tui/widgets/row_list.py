@@ -251,7 +251,7 @@ class RowList(ScrollView, can_focus=True):
         sign, colour = SIGNS.get(row.status, ("", ""))
         if not sign and row.unread:
             sign, colour = "●", "unread"
-        elif not sign and row.draft:
+        elif not sign and row.draft and not is_open:  # what is being written is seen anyway
             sign, colour = "✎", "draft"
         lit = at_cursor and self.has_focus  # its background is bright: the sign takes the text's colour
         sign_style = base if lit or not colour else base + self._style(colour)
