@@ -46,7 +46,7 @@ TITLES = (
     ("Fix the flaky login test", timedelta(minutes=3), "waiting"),
     ("Draft the release notes for 2.4", timedelta(minutes=40), "interrupted"),
     ("Plan for the Lisbon trip in May", timedelta(hours=3), "waiting"),
-    ("日本語の敬語について", timedelta(hours=5), "waiting"),
+    ("Überraschung für Oma", timedelta(hours=5), "waiting"),
     ("SQL window functions, by example", timedelta(days=1), "waiting"),
     ("Rename the [billing] module?", timedelta(days=1, hours=2), "failed"),
     ("Letter to the landlord", timedelta(days=3), "waiting"),

@@ -229,3 +229,14 @@ async def test_ten_thousand_rows_cost_what_is_seen(tmp_path: Path) -> None:
             assert len(it.titles) == sum("77" in f"talk {n}" for n in range(10_000))
     finally:
         RowList._row = render  # type: ignore[method-assign]
+
+
+async def test_keys_that_come_in_one_go_go_where_they_are_meant(tmp_path: Path) -> None:
+    from textual.events import Key
+
+    await talk(tmp_path, "apples")
+    await talk(tmp_path, "pears")
+    async with opened(tmp_path) as it:
+        for key, character in (("ctrl+o", None), ("slash", "/"), *((letter, letter) for letter in "app")):
+            it.app.post_message(Key(key, character))
+        await it.until(lambda: it.titles == ["apples"])

@@ -278,3 +278,23 @@ async def test_thinking_is_folded_and_shown(tmp_path: Path) -> None:
         await it.press("ctrl+t")
         await it.until(lambda: not thought.folded)
         assert "show_thinking = true" in (it.app.config.source).read_text()
+
+
+async def test_the_keys_on_a_message(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "one", "two")
+    async with opened(tmp_path, ["other"]) as it:
+        await it.main.open(id)
+        it.main.chat.transcript.focus()
+        await it.pilot.pause()
+        await it.press("k", "c")
+        await it.until(lambda: it.app.clipboard == "answer to two")
+        await it.press("k", "k", "k", "f")
+        await it.until(lambda: it.current.id != id)
+        assert [entry.text for entry in it.current.state.history if entry.kind == "user"] == ["one"]
+        await it.main.open(id)
+        it.main.chat.transcript.focus()
+        await it.pilot.pause()
+        await it.press("k", "k", "e")
+        await it.until(lambda: len(it.app.screen_stack) == 3)
+        await it.press("!", "ctrl+s")
+        await it.until(lambda: it.current.state.answer == "other")

@@ -201,4 +201,9 @@ def run_app(
     """Opens the app and gives its exit status. `warning` is shown at the top: a config file that could not be read, say."""
     app = FiresideApp(config, resume=resume, newest=newest, agent=agent, warning=warning)
     app.run()
+    if isinstance(app._driver, FiresideDriver) and app._driver.hung_up:
+        # what Python still holds for a terminal that is gone would turn the exit status into 120
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
     return app.return_code or 0

@@ -13,7 +13,7 @@ from fireside_tui.config import Config, Paths
 from fireside_tui.conversations import Conversations, Row, explain
 from fireside_tui.device import Device
 
-NO_KEY = "No API key: set ANTHROPIC_API_KEY and start again, or talk without one:"
+NO_KEY = "No API key: set ANTHROPIC_API_KEY and start again. Or:"
 
 
 class NoStore(Store):

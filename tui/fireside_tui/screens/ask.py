@@ -9,13 +9,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static, TextArea
 
 from fireside_tui.safe_text import safe_line
+from fireside_tui.screens.modal import Modal
 
 
-class Ask(ModalScreen[str | None]):
+class Ask(Modal[str | None]):
     """Gives what was written, or `None`. `lines` lets it have several lines: then Ctrl+S answers."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

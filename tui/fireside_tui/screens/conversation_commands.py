@@ -35,14 +35,16 @@ class ConversationCommands(MainBase):
         """To the list, and back."""
         self.show_list(not (self.in_list or self.sidebar.filter.has_focus))
 
-    async def do_search(self, argument: str = "") -> None:
+    def do_search(self, argument: str = "") -> None:
         """Words in all conversations."""
         if self._index is None:
             self._index = SearchIndex(self.fireside.paths.search_index(self.config.place), self.conversations.store)
-        hit: Hit | None = await self.ask_person(Search(self._index, argument or self.sidebar.filter.value))
-        if hit is None or not await self.open(hit.id):
-            return
-        self._go_to(hit.seq)
+        # at once, not in a worker: the next keys are meant for it
+        self.app.push_screen(Search(self._index, argument or self.sidebar.filter.value), self._found_hit)
+
+    async def _found_hit(self, hit: Hit | None) -> None:
+        if hit is not None and await self.open(hit.id):
+            self._go_to(hit.seq)
 
     def _go_to(self, seq: int) -> None:
         keys = {item.key for item in self.chat.transcript.items}

@@ -55,7 +55,7 @@ class Help(ModalScreen[None]):
 
     def _draw(self) -> None:
         text = self.query_one("#help-text", Static)
-        text.update(self._text(max(24, text.content_size.width)))
+        text.update(self._text(max(24, text.content_size.width - 2)))
 
     def _text(self, width: int) -> Content:
         lines: list[Content] = [_head("Writing")]

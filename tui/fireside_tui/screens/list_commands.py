@@ -48,9 +48,9 @@ class Commands(ConversationCommands, MessageCommands, SettingCommands):
         """All commands."""
         self.app.action_command_palette()
 
-    async def do_help(self, argument: str = "") -> None:
+    def do_help(self, argument: str = "") -> None:
         """All keys."""
-        await self.ask_person(Help())
+        self.app.push_screen(Help())
 
     def do_suspend(self, argument: str = "") -> None:
         """Back to the shell."""

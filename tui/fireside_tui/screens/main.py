@@ -21,6 +21,7 @@ from fireside_tui.conversations import Conversation, Conversations, NotSavedErro
 from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.list_commands import Commands
 from fireside_tui.transcript import Transcript
+from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.chat import Chat
 from fireside_tui.widgets.command_hints import CommandHints
 from fireside_tui.widgets.composer import Composer
@@ -34,16 +35,22 @@ SHOW_ROWS = 0.1
 """Seconds in which changes of the list are gathered."""
 AT_ONCE = frozenset({"quit", "help", "suspend", "palette"})
 """Commands that need no store."""
-NOT_FIRST = frozenset({"escape"})
-"""Keys that a widget may want for itself."""
+
+
+def _is_first(command: commands.Command, key: str) -> bool:
+    """Whether a key acts before the next one is given to whatever has the focus: so has what moves the focus to be.
+
+    The others wait their turn behind the keys that move a cursor; Esc may be wanted by a widget.
+    """
+    return key != "escape" and (command.where in ("anywhere", "approval") or command.name == "list_filter")
 
 
 class MainScreen(Commands):
     """The list at the left, the chat at the right, the keys below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(key, f"command('{command.name}')", command.title, show=False, priority=key not in NOT_FIRST)
-        for command in commands.at("anywhere")
+        Binding(key, f"command('{command.name}')", command.title, show=False, priority=_is_first(command, key))
+        for command in commands.COMMANDS
         for key in command.keys
     ]
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012  Textual declares no class variable
@@ -102,6 +109,21 @@ class MainScreen(Commands):
         self.ready.set()
 
     # -- commands
+
+    @property
+    def where(self) -> commands.Where:
+        """Where the focus is: the place whose keys mean something."""
+        focused = self.app.focused
+        if isinstance(focused, RowList) and not self.sidebar.asking:
+            return "list"
+        if isinstance(focused, Transcript):
+            return "message"
+        return "approval" if isinstance(focused, ApprovalBar) else "anywhere"
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A key of a place means something there alone."""
+        command = commands.BY_NAME.get(str(parameters[0])) if action == "command" and parameters else None
+        return command is None or command.where in ("anywhere", self.where)
 
     def action_command(self, name: str, argument: str = "") -> None:
         """Carries out a command: at once, so that the next key meets what it left; in a worker where it has to wait."""
@@ -350,20 +372,13 @@ class MainScreen(Commands):
 
     def update_keys(self) -> None:
         """The keys of the place where the focus is, then those that always work."""
-        focused = self.app.focused
-        where: commands.Where | None = None
-        if isinstance(focused, RowList):
-            where = "list"
-        elif isinstance(focused, Transcript):
-            where = "message"
-        elif focused is self.chat.approval_bar:
-            where = "approval"
-        own = commands.at(where) if where else []
+        where = self.where
+        own = commands.at(where) if where != "anywhere" else []
         general = commands.at("anywhere")
         running = self.current is not None and self.current.running
         if not running or where == "list":
             general = [command for command in general if command.name != "stop"]
-        elif where is None:
+        elif where == "anywhere":
             general.sort(key=lambda command: command.name != "stop")
         self.query_one(KeyLine).say([*own, *general])
 

@@ -11,11 +11,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from fireside_tui.safe_text import safe_line
+from fireside_tui.screens.modal import Modal
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Choice:
     note: str = ""
 
 
-class Pick(ModalScreen[str | None]):
+class Pick(Modal[str | None]):
     """Gives the chosen value, or `None`. With `free`, what was typed may be chosen as well."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

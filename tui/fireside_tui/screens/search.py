@@ -9,16 +9,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
 from fireside_tui.safe_text import safe, safe_line
+from fireside_tui.screens.modal import Modal
 from fireside_tui.search import Hit, SearchIndex
 
 
-class Search(ModalScreen[Hit | None]):
+class Search(Modal[Hit | None]):
     """Gives the hit that was chosen. The index is brought up to date on a thread while one types."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.events import Click
 from textual.widgets import Static
@@ -12,7 +9,7 @@ from textual.widgets import Static
 from fireside_tui.commands import at, key_name
 from fireside_tui.conversations import Approval
 from fireside_tui.safe_text import safe, safe_line
-from fireside_tui.widgets.lines import clickable, clicked
+from fireside_tui.widgets.lines import carry_out, clickable, clicked
 
 MOST_LINES = 8
 
@@ -20,10 +17,6 @@ MOST_LINES = 8
 class ApprovalBar(Static, can_focus=True):
     """Shows the call and the keys; it has the focus unless something is being written."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(",".join(command.keys), f"screen.command('{command.name}')", command.title, show=False)
-        for command in at("approval")
-    ]
     DEFAULT_CSS = """
     ApprovalBar { height: auto; max-height: 12; margin: 0 0 0 0; padding: 0 1; border: round $border-blurred; display: none;
         color: $foreground; }
@@ -34,7 +27,7 @@ class ApprovalBar(Static, can_focus=True):
     def on_click(self, event: Click) -> None:
         """A click carries the words out."""
         if command := clicked(event):
-            self.screen.call_next(self.screen.run_action, f"command('{command}')")
+            carry_out(self, command)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)

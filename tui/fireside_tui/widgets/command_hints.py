@@ -7,7 +7,7 @@ from textual.events import Click
 from textual.widgets import Static
 
 from fireside_tui.commands import slash_commands
-from fireside_tui.widgets.lines import clickable, clicked
+from fireside_tui.widgets.lines import carry_out, clickable, clicked
 
 MOST = 7
 
@@ -26,7 +26,7 @@ class CommandHints(Static):
     def on_click(self, event: Click) -> None:
         """A click carries the words out."""
         if command := clicked(event):
-            self.screen.call_next(self.screen.run_action, f"command('{command}')")
+            carry_out(self, command)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Click
 from textual.style import Style
+from textual.widget import Widget
 from textual.widgets import Static
 
 from fireside_tui.commands import Command, key_name
@@ -40,6 +41,13 @@ def clickable(command: str) -> Style:
 def clicked(event: Click) -> str | None:
     """The command whose words were clicked."""
     return event.style.meta.get("command")
+
+
+def carry_out(widget: Widget, command: str) -> None:
+    """Has the screen carry out a command that was clicked."""
+    action = getattr(widget.screen, "action_command", None)
+    if action is not None:
+        action(command)
 
 
 class Line(Static):
@@ -129,7 +137,7 @@ class KeyLine(Line):
     def on_click(self, event: Click) -> None:
         """A click on a key is the key."""
         if command := clicked(event):
-            self.screen.call_next(self.screen.run_action, f"command('{command}')")
+            carry_out(self, command)
 
     def say(self, commands: Sequence[Command]) -> None:
         """Shows these commands, as far as they fit."""

@@ -18,7 +18,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from fireside_tui import clock
-from fireside_tui.commands import at
 from fireside_tui.conversations import Row, by_day
 from fireside_tui.safe_text import safe_line
 
@@ -57,10 +56,6 @@ class RowList(ScrollView, can_focus=True):
         Binding("pagedown", "page(1)", "Page down", show=False),
         Binding("home,g", "edge(False)", "First", show=False),
         Binding("end,G", "edge(True)", "Last", show=False),
-        *(
-            Binding(",".join(command.keys), f"screen.command('{command.name}')", command.title, show=False)
-            for command in at("list")
-        ),
     ]
 
     class Picked(Message):

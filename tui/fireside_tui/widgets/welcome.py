@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.events import Click
 from textual.widgets import Static
 
-from fireside_tui.widgets.lines import clickable, clicked
+from fireside_tui.widgets.lines import carry_out, clickable, clicked
 
 FLAME = ("  (", " ) )", "( ((", " ))_)")
 
@@ -22,7 +22,7 @@ class Welcome(Static):
     def on_click(self, event: Click) -> None:
         """A click carries the words out."""
         if command := clicked(event):
-            self.screen.call_next(self.screen.run_action, f"command('{command}')")
+            carry_out(self, command)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
