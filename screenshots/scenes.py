@@ -196,15 +196,15 @@ class Scene:
     name: str
     act: Act
     talks: bool = True
-    agent: Callable[[], Agent] = lambda: Agent("claude-sonnet-5-5", base_url="http://127.0.0.1:9")
+    agent: Callable[[], Agent] | None = lambda: Agent("claude-sonnet-5-5", base_url="http://127.0.0.1:9")
     theme: str = ""
 
     def app(self, folder: Path) -> FiresideApp:
         """The app of this scene."""
         store = build_store(folder / "store") if self.talks else FileStore(folder / "store")
-        agent = self.agent().copy(store=store)
+        agent = self.agent().copy(store=store) if self.agent else None
         places = Paths(folder / "config.toml", folder / "data", folder / "cache")
-        return FiresideApp(Config(theme=self.theme, save_partial_every=0), agent=agent, places=places)
+        return FiresideApp(Config(theme=self.theme, save_partial_every=0, store=store.path), agent=agent, places=places)
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -317,7 +317,7 @@ def _asks() -> Agent:
 
 
 SCENES = (
-    Scene("first-run", _welcome, talks=False, agent=lambda: Agent("claude-sonnet-5-5")),
+    Scene("first-run", _welcome, talks=False, agent=None),
     Scene("welcome", _welcome),
     Scene("conversation", _from_its_start),
     Scene("conversation-end", opened),

@@ -57,6 +57,7 @@ class FiresideApp(App[int]):
         self.conversations: Conversations | None = None
         self.tools: tuple[Any, ...] = ()
         self._resume, self._newest, self._agent, self._warning = resume, newest, agent, warning
+        self._own_server = bool(config.base_url) or agent is not None
         self._quit_asked = False
         self._ending = False
         for theme in THEMES:
@@ -93,7 +94,7 @@ class FiresideApp(App[int]):
             warnings.append(f"There is no theme {self.config.theme!r}.")
         main.warn("  ".join(warnings))
         conversations.on_ended = self._ended
-        main.chat.missing = missing_for(conversations.agent)
+        main.chat.missing = "" if self._own_server else missing_for(conversations.agent)
         await main.begin(conversations)
         if self._resume:
             await self._open_first(self._resume)
@@ -125,10 +126,11 @@ class FiresideApp(App[int]):
             return
         self.main.show(conversation)
 
-    def model_chosen(self, name: str) -> None:
+    def model_chosen(self, *, own_server: bool = False) -> None:
         """Another model answers now: what was missing may be there."""
+        self._own_server = self._own_server or own_server
         if self.conversations is not None:
-            self.main.chat.missing = missing_for(self.conversations.agent)
+            self.main.chat.missing = "" if self._own_server else missing_for(self.conversations.agent)
 
     def _ended(self, conversation: Conversation) -> None:
         if conversation is not self.main.current:

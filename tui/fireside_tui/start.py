@@ -69,8 +69,11 @@ def _agent(config: Config, model: str) -> Agent:
 
 
 def missing_for(agent: Agent) -> str:
-    """What is missing for an answer, in one line; empty where nothing seems to be. It looks, and connects to nothing."""
-    if type(agent.model).__name__ != "AnthropicModel" or agent._given.get("base_url") or agent._given.get("api_key"):
+    """What is missing for an answer of Anthropic's own server, in one line; empty where nothing seems to be.
+
+    It looks, and connects to nothing.
+    """
+    if not agent.model.name.startswith("claude-"):
         return ""
     if any(os.environ.get(name) for name in _CREDENTIALS):
         return ""

@@ -31,7 +31,7 @@ class SettingCommands(MainBase):
             return
         name = argument or await self._pick_model(current.agent.model)
         if name and await self._set(model=name):
-            self.fireside.model_chosen(name)
+            self.fireside.model_chosen()
             self.say(f"This conversation goes on with {name}.")
 
     async def _pick_model(self, model: Any) -> str | None:
@@ -122,7 +122,7 @@ class SettingCommands(MainBase):
     async def do_demo(self, argument: str = "") -> None:
         """The offline demo."""
         self.conversations.use_agent(model="demo")
-        self.fireside.model_chosen("demo")
+        self.fireside.model_chosen()
         if self.current is not None and "model" in self.current.settings:
             await self._set(model="demo")
         self.chat.update_lines()
@@ -145,7 +145,7 @@ class SettingCommands(MainBase):
         except (ValueError, TypeError) as error:
             self.say(str(error), error=True)
             return
-        self.fireside.model_chosen(model)
+        self.fireside.model_chosen(own_server=True)
         self.chat.update_lines()
         self.go_to(self.chat.composer)
         self.say(f"New answers come from {address}. base_url and model in the config file keep it so.")
