@@ -370,7 +370,8 @@ def test_a_signal_ends_a_run_with_its_true_cause(tmp_path: Path, sent: int, text
     assert state.history[-1].kind == "stop"
 
 
-def test_what_a_signal_handler_raises_in_a_callback_of_the_loop_ends_the_run() -> None:
+@pytest.mark.parametrize("where", ["in a callback of the loop", "in the tool itself"])
+def test_what_a_signal_handler_raises_ends_the_run_wherever_it_arrives(where: str) -> None:
     def too_late(signum: int, frame: object) -> None:
         raise TimeoutError("too late")
 
@@ -378,6 +379,8 @@ def test_what_a_signal_handler_raises_in_a_callback_of_the_loop_ends_the_run() -
 
     @tool
     async def waits() -> None:
+        if where == "in the tool itself":
+            signal.raise_signal(signal.SIGALRM)
         asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGALRM)
         await asyncio.Event().wait()
 
