@@ -33,13 +33,44 @@ _driver: contextvars.ContextVar[Driver | None] = contextvars.ContextVar("firesid
 
 
 class Portal:
-    """The way from a worker thread back to the loop of its run, open as long as somebody waits for that thread."""
+    """The way from a worker thread back to the loop of its run, open as long as somebody waits for that thread.
 
-    __slots__ = ("loop", "open")
+    What the thread asked for ends with it: a request under way must not go on in a run that is over.
+    """
+
+    __slots__ = ("loop", "open", "tasks")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.open = True
+        self.tasks: set[asyncio.Task[Any]] = set()
+
+    def ask(self, work: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
+        """Runs the coroutine that `work` makes in the loop, and waits for it here, in the thread."""
+        late = RuntimeError(f"{name} came too late: the run that this thread works for has ended")
+
+        async def asked() -> T:
+            if not self.open:
+                raise late
+            task = asyncio.current_task()
+            assert task is not None
+            self.tasks.add(task)
+            try:
+                return await work()
+            finally:
+                self.tasks.discard(task)
+
+        if not self.open or not self.loop.is_running():
+            raise late
+        return asyncio.run_coroutine_threadsafe(asked(), self.loop).result()
+
+    async def close(self) -> None:
+        """Nobody waits for the thread any more."""
+        self.open = False
+        for task in self.tasks:
+            task.cancel()
+        if self.tasks:
+            await asyncio.wait(self.tasks)
 
 
 _portal: contextvars.ContextVar[Portal | None] = contextvars.ContextVar("fireside_portal", default=None)
@@ -62,9 +93,7 @@ def drive(work: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
     """Runs the coroutine that `work` makes to its end. `name` is the sync name that was called."""
     portal = _portal.get()
     if portal is not None and not _in_loop():
-        if not portal.open or not portal.loop.is_running():
-            raise RuntimeError(f"{name} came too late: the run that this thread works for has ended")
-        return asyncio.run_coroutine_threadsafe(work(), portal.loop).result()
+        return portal.ask(work, name)
     if _in_loop():
         raise TypeError(f"{name} can't be called inside a running event loop; await a{name} there")
     loop = asyncio.new_event_loop()
@@ -115,14 +144,15 @@ def _on_loop_error(
 ) -> None:
     """A signal handler may raise inside a callback of the loop, which asyncio would log and forget: it ends the run."""
     error = told.get("exception")
-    if error is None or not _from_signal_handler(error):
+    if error is None or not from_signal_handler(error):
         loop.default_exception_handler(told)
     elif driver.cause is None and not task.done():
         driver.cause = error
         task.cancel()
 
 
-def _from_signal_handler(error: BaseException) -> bool:
+def from_signal_handler(error: BaseException) -> bool:
+    """Whether a signal handler raised it, wherever the signal happened to arrive."""
     handlers = (signal.getsignal(number) for number in signal.valid_signals())
     codes = {code for handler in handlers if (code := getattr(handler, "__code__", None)) is not None}
     return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
@@ -206,4 +236,4 @@ async def in_thread(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     try:
         return await future
     finally:
-        portal.open = False
+        await portal.close()
