@@ -1,25 +1,20 @@
 """`Config`: the settings, from the config file, the environment and the command's options, and where files lie.
 
 Knows neither the library nor the screen. Each setting is declared once, in `Config`; its description is what an error says
-is allowed.
+is allowed. What checks them is in `config_check`, which is loaded when something was set: the defaults need no check, and
+the app starts faster without.
 """
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import os
 import re
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, field_validator
-
-from fireside_tui import toml_edit
 
 PREFIX = "FIRESIDE_"
 """What the environment variables of the settings begin with: `FIRESIDE_MODEL`, `FIRESIDE_STORE` …"""
@@ -29,57 +24,42 @@ class ConfigError(ValueError):
     """A setting is wrong; the message says where it stands and what is allowed."""
 
 
-class Config(BaseModel):
-    """The settings of the app and the command line. It does not change; `model_copy(update=…)` gives another one."""
+def _setting(default: Any, allowed: str, **bounds: Any) -> Any:
+    """A setting: its default, what is allowed in words, and what pydantic's `Field` is told besides the type."""
+    return field(default=default, metadata={"allowed": allowed, "bounds": bounds})
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
-    model: str = Field(
-        default="", description='the name of a model; "" for the usual one, "demo" for the one without a network'
-    )
-    system: str = Field(default="", description="the system prompt, as a text")
-    effort: Literal["", "low", "medium", "high", "xhigh", "max"] = Field(
-        default="", description='"low", "medium", "high", "xhigh" or "max"; "" for the model\'s own'
-    )
-    thinking: Literal["", "adaptive", "between_tools", "disabled"] = Field(
-        default="", description='"adaptive", "between_tools" or "disabled"; "" for the model\'s own'
-    )
-    max_tokens: int | None = Field(default=None, ge=1, description="the longest answer in tokens, 1 or more")
-    base_url: str = Field(default="", description='the address of an API server, "http://…" or "https://…"')
-    store: str = Field(default="", description='a folder, "sqlite:///…" or "postgresql://…"')
-    save_partial_every: float = Field(
-        default=2.0,
-        ge=0,
-        allow_inf_nan=False,
-        description="seconds between saves of an answer that streams; 0 for none",
-    )
-    tools: bool = Field(default=True, description="true or false: whether the model may call tools")
-    always_allow: tuple[str, ...] = Field(
-        default=(), description="a list of names of tools that run without being asked about"
-    )
-    theme: str = Field(default="", description='the name of a theme of the app; "" for the usual one')
-    show_thinking: bool = Field(default=False, description="true or false: whether thinking is shown unfolded")
+@dataclass(frozen=True)
+class Config:
+    """The settings of the app and the command line. It does not change; `dataclasses.replace` gives another one."""
 
-    _source: Path | None = PrivateAttr(None)
+    model: str = _setting("", 'the name of a model; "" for the usual one, "demo" for the one without a network')
+    system: str = _setting("", "the system prompt, as a text")
+    effort: Literal["", "low", "medium", "high", "xhigh", "max"] = _setting(
+        "", '"low", "medium", "high", "xhigh" or "max"; "" for the model\'s own'
+    )
+    thinking: Literal["", "adaptive", "between_tools", "disabled"] = _setting(
+        "", '"adaptive", "between_tools" or "disabled"; "" for the model\'s own'
+    )
+    max_tokens: int | None = _setting(None, "the longest answer in tokens, 1 or more", ge=1)
+    base_url: str = _setting("", 'the address of an API server, "http://…" or "https://…"')
+    store: str = _setting("", 'a folder, "sqlite:///…" or "postgresql://…"')
+    save_partial_every: float = _setting(
+        2.0, "seconds between saves of an answer that streams; 0 for none", ge=0, allow_inf_nan=False
+    )
+    tools: bool = _setting(True, "true or false: whether the model may call tools")
+    always_allow: tuple[str, ...] = _setting((), "a list of names of tools that run without being asked about")
+    theme: str = _setting("", 'the name of a theme of the app; "" for the usual one')
+    show_thinking: bool = _setting(False, "true or false: whether thinking is shown unfolded")
 
-    @field_validator("base_url")
-    @classmethod
-    def _is_address(cls, value: str) -> str:
-        if value and not value.startswith(("http://", "https://")):
-            raise ValueError("no address")
-        return value
+    _source: Path | None = field(default=None, repr=False, compare=False)
 
-    @field_validator("save_partial_every", "max_tokens", "tools", "show_thinking", mode="before")
-    @classmethod
-    def _keeps_types(cls, value: object, info: ValidationInfo) -> object:
-        """In the file `"true"` is no `true` and `true` no number; the environment has nothing but texts."""
-        text_allowed = bool(info.context and info.context.get("texts"))
-        wants_bool = info.field_name in ("tools", "show_thinking")
-        if (isinstance(value, str) and not text_allowed) or (
-            not isinstance(value, str) and value is not None and isinstance(value, bool) != wants_bool
-        ):
-            raise ValueError("another type")
-        return value
+    model_fields: ClassVar[dict[str, str]] = {}
+    """What is allowed for each setting, in words."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """The settings as a dict."""
+        return {key: value for key, value in asdict(self).items() if key in self.model_fields}
 
     @property
     def source(self) -> Path:
@@ -92,6 +72,9 @@ class Config(BaseModel):
         if not self.store:
             return str(paths().conversations)
         return self.store if "://" in self.store else os.path.expanduser(self.store)
+
+
+Config.model_fields.update((found.name, found.metadata["allowed"]) for found in fields(Config) if found.metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +97,8 @@ class Paths:
 
     def search_index(self, place: str) -> Path:
         """The full-text index of a store; each store has its own."""
+        import hashlib
+
         where = place if "://" in place else os.path.realpath(place)
         return self.cache_dir / f"search-{hashlib.sha256(os.fsencode(where)).hexdigest()[:16]}.sqlite"
 
@@ -149,17 +134,15 @@ def load_config(
             raise
         despite.append(str(error))
         from_file = {}
-    from_environ = {
+    from_environ: dict[str, Any] = {
         key: value
         for key in Config.model_fields
         if key != "always_allow" and (value := environ.get(PREFIX + key.upper(), ""))
     }
     given = {key: value for key, value in (options or {}).items() if value is not None}
-    _check(from_environ, lambda key: f"the environment variable {PREFIX}{key.upper()}", texts=True)
-    _check(given, lambda key: f"the option --{key.replace('_', '-')}", texts=True)
-    config = Config.model_validate({**from_file, **from_environ, **given}, context={"texts": True})
-    config._source = file
-    return config
+    from_environ = _check(from_environ, lambda key: f"the environment variable {PREFIX}{key.upper()}", texts=True)
+    given = _check(given, lambda key: f"the option --{key.replace('_', '-')}", texts=True)
+    return Config(**{**from_file, **from_environ, **given}, _source=file)
 
 
 def save_setting(key: str, value: object, path: Path | None = None) -> None:
@@ -168,6 +151,8 @@ def save_setting(key: str, value: object, path: Path | None = None) -> None:
     `path` is `config.source`. The file is replaced in one go, so it is never half-written. Raises `ConfigError` for a
     wrong key or value or a file that can't be edited, `OSError` as usual.
     """
+    from fireside_tui import toml_edit
+
     file = path if path is not None else paths().config_file
     if value is not None:
         _check({key: value}, lambda _: "the setting")
@@ -200,33 +185,41 @@ def _read(file: Path, *, must_exist: bool) -> dict[str, Any]:
         if must_exist:
             raise ConfigError(f"there is no config file {file}")
         return {}
+    import tomllib
+
+    from fireside_tui import toml_edit
+
     try:
         values = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         what, _, place = str(error).removesuffix(")").rpartition(" (at ")
         line = place.split(",")[0] if place.startswith("line") else f"line {max(len(text.splitlines()), 1)}"
         raise ConfigError(f"{file}, {line}: this is not TOML: {what}") from None
-    _check(values, lambda key: f"{file}, line {toml_edit.line_of(text, key)}")
+    values = _check(values, lambda key: f"{file}, line {toml_edit.line_of(text, key)}")
     store = values.get("store", "")
     if store and "://" not in store:  # a relative folder is meant as seen from the file
         values["store"] = str(file.parent / Path(store).expanduser())
     return values
 
 
-def _check(values: Mapping[str, object], where: Any, *, texts: bool = False) -> None:
-    """Raises `ConfigError` for the first wrong value; `where` says for a key where it stands."""
-    try:
-        Config.model_validate(dict(values), context={"texts": texts})
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = str(first["loc"][0])
-        if first["type"] == "extra_forbidden":
-            raise ConfigError(f"{where(key)}: {_unknown(key)}") from None
-        allowed = Config.model_fields[key].description
-        raise ConfigError(f"{where(key)}: {key} is {_shown(values[key])}, but should be {allowed}") from None
+def _check(values: Mapping[str, Any], where: Callable[[str], str], *, texts: bool = False) -> dict[str, Any]:
+    """The values in the types of the settings; raises `ConfigError` for the first wrong one, `where` says where it stands."""
+    if not values:
+        return {}
+    from fireside_tui.config_check import checked
+
+    found, wrong = checked(values, texts=texts)
+    if wrong is None:
+        return found
+    if wrong not in Config.model_fields:
+        raise ConfigError(f"{where(wrong)}: {_unknown(wrong)}")
+    allowed = Config.model_fields[wrong]
+    raise ConfigError(f"{where(wrong)}: {wrong} is {_shown(values[wrong])}, but should be {allowed}")
 
 
 def _unknown(key: str) -> str:
+    import difflib
+
     if re.search(r"key|token|secret", key, re.IGNORECASE) and not difflib.get_close_matches(key, ["max_tokens"], 1):
         return f"there is no setting {key!r}; a key is never kept here, set ANTHROPIC_API_KEY in the environment"
     near = difflib.get_close_matches(key, Config.model_fields, 1)
@@ -235,6 +228,8 @@ def _unknown(key: str) -> str:
 
 
 def _shown(value: object) -> str:
+    from fireside_tui import toml_edit
+
     text = toml_edit.dumps(value) if isinstance(value, str | bool | int | float | list | tuple) else repr(value)
     return text if len(text) <= 60 else text[:59] + "…"
 

@@ -1,0 +1,71 @@
+"""Checks settings with pydantic, after their declaration in `Config`. Loaded when there is something to check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Annotated, Any, get_type_hints
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+)
+
+from fireside_tui.config import Config
+
+
+def checked(values: Mapping[str, Any], *, texts: bool) -> tuple[dict[str, Any], str | None]:
+    """The values in the types of their settings, and the key of the first wrong one, if one is.
+
+    With `texts`, numbers and truth values may be texts, as the environment and the options have them.
+    """
+    try:
+        found = _SETTINGS.model_validate(dict(values), context={"texts": texts})
+    except ValidationError as error:
+        return {}, str(error.errors()[0]["loc"][0])
+    return found.model_dump(include=set(values)), None
+
+
+def _is_address(value: str) -> str:
+    if value and not value.startswith(("http://", "https://")):
+        raise ValueError("no address")
+    return value
+
+
+def _keeps_types(value: object, info: ValidationInfo) -> object:
+    """In the file `"true"` is no `true` and `true` no number; the environment has nothing but texts."""
+    text_allowed = bool(info.context and info.context.get("texts"))
+    wants_bool = info.field_name in ("tools", "show_thinking")
+    if (isinstance(value, str) and not text_allowed) or (
+        not isinstance(value, str) and value is not None and isinstance(value, bool) != wants_bool
+    ):
+        raise ValueError("another type")
+    return value
+
+
+_MORE: dict[str, Any] = {
+    "base_url": AfterValidator(_is_address),
+    **dict.fromkeys(("save_partial_every", "max_tokens", "tools", "show_thinking"), BeforeValidator(_keeps_types)),
+}
+"""What a type and its bounds don't say."""
+
+
+def _model() -> type[BaseModel]:
+    hints = get_type_hints(Config)
+    declared: dict[str, Any] = {}
+    for setting in fields(Config):
+        if setting.metadata:
+            kind = hints[setting.name]
+            if setting.name in _MORE:
+                kind = Annotated[kind, _MORE[setting.name]]
+            declared[setting.name] = (kind, Field(default=setting.default, **setting.metadata["bounds"]))
+    return create_model("Settings", __config__=ConfigDict(extra="forbid", protected_namespaces=()), **declared)
+
+
+_SETTINGS = _model()
