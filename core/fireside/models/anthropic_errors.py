@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
 import time
 from typing import TYPE_CHECKING
 
@@ -106,6 +105,8 @@ def _retry_after(error: anthropic.APIStatusError) -> float | None:
         return None if after is None else max(0.0, float(after))
     except ValueError:
         pass
+    import email.utils
+
     try:
         return max(0.0, email.utils.parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time())
     except (KeyError, ValueError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -29,6 +28,8 @@ def check_file(path: str | Path) -> Path:
 
 def is_picture(path: str | Path) -> bool:
     """Whether the file goes along as a picture."""
+    import mimetypes
+
     return mimetypes.guess_type(str(path))[0] in ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fireside import State
 
-from fireside_tui.export import export, file_name
 from fireside_tui.screens.ask import Ask
 from fireside_tui.screens.base import MainBase
 from fireside_tui.screens.pick import Choice, Pick
-from fireside_tui.screens.search import Search
-from fireside_tui.search import Hit, SearchIndex
+
+if TYPE_CHECKING:
+    from fireside_tui.search import Hit, SearchIndex
 
 
 class ConversationCommands(MainBase):
@@ -37,6 +38,9 @@ class ConversationCommands(MainBase):
 
     def do_search(self, argument: str = "") -> None:
         """Words in all conversations."""
+        from fireside_tui.screens.search import Search
+        from fireside_tui.search import SearchIndex
+
         if self._index is None:
             self._index = SearchIndex(self.fireside.paths.search_index(self.config.place), self.conversations.store)
         # at once, not in a worker: the next keys are meant for it
@@ -111,6 +115,8 @@ class ConversationCommands(MainBase):
         await self.told(self._export(id, argument))
 
     async def _export(self, id: str, argument: str) -> None:
+        from fireside_tui.export import file_name
+
         conversation = self.conversations.get(id)
         state = conversation.state if conversation else await self.conversations.store.aload(id)
         suggestion = str(Path.cwd() / file_name(state, "md"))
@@ -214,6 +220,8 @@ async def _raised(error: Exception) -> None:
 
 
 def _write(state: State, name: str) -> Path:
+    from fireside_tui.export import export
+
     path = Path(name).expanduser()
     text = export(state, "json" if path.suffix == ".json" else "md")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

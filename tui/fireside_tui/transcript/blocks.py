@@ -8,11 +8,9 @@ put in front of it, which opens what it is in. The same text gives the same bloc
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import accumulate
-from typing import Any, NamedTuple
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fireside_tui.transcript.cuts import (
     CHARS,
@@ -25,12 +23,23 @@ from fireside_tui.transcript.cuts import (
     stable_end,
 )
 
-_BLOCKS = MarkdownIt("commonmark").enable("table").disable("inline")
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
 _QUOTE = re.compile(r" {0,3}>")
 #: A quote or a list item is cut at the first of its own blocks past these many lines or characters.
 CONTAINER_LINES, CONTAINER_CHARS = 40, 3000
 #: So many chunks of one line flow into each other; then a short row is accepted, or the last would need them all.
 FLOW = 16
+
+
+@cache
+def parser() -> MarkdownIt:
+    """The parser of blocks alone, loaded on first use: the first frame needs none."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
 class Block(NamedTuple):
@@ -79,12 +88,12 @@ def split(text: str, resume: Block, env: dict[str, Any]) -> tuple[list[Block], i
 
 def read_references(text: str, env: dict[str, Any]) -> None:
     """Puts the link definitions of `text` into `env`."""
-    _BLOCKS.parse(text, env)
+    parser().parse(text, env)
 
 
 def code_sources(text: str) -> list[str]:
     """The source of each block of code in `text`, as it was written."""
-    return [token.content for token in _BLOCKS.parse(text) if token.type in ("fence", "code_block")]
+    return [token.content for token in parser().parse(text) if token.type in ("fence", "code_block")]
 
 
 def split_plain(text: str, resume: Block) -> tuple[list[Block], int]:
@@ -107,7 +116,7 @@ class _Splitter:
         self.offsets = [0, *accumulate(len(line) + 1 for line in self.src.split("\n"))]
         self.complete = self.src.count("\n")  # lines before this one have their newline
         self.skip = resume.head.count("\n")
-        self.tokens = _BLOCKS.parse(self.src, env)
+        self.tokens = parser().parse(self.src, env)
         self.out: list[Block] = []
         self.lines: list[int] = []  # the line in `src` on which each block begins
 

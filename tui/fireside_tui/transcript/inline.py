@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from functools import cache
+from typing import TYPE_CHECKING
 
 from fireside_tui.safe_text import safe
 from fireside_tui.transcript.runs import Names, Run
 
-PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
 _OPENS = {"strong_open": "strong", "em_open": "em", "s_open": "strike"}
 _EXTRA = {"code_inline": ("inline",), "html_inline": ("html",), "image": ("image",)}
 _WEB = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 _BARE = re.compile(r"https?://[^\s<>\"'`|\\^{}\ufffd]+", re.IGNORECASE)
+
+
+@cache
+def parser() -> MarkdownIt:
+    """The Markdown parser, loaded on first use: the first frame needs none."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
 def web_link(target: str) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from fireside_tui.transcript.blocks import Block
 from fireside_tui.transcript.cells import cell_len, fit
 from fireside_tui.transcript.doc import Doc
 from fireside_tui.transcript.highlight import ROOT, State, highlight, language_of
-from fireside_tui.transcript.inline import PARSER
+from fireside_tui.transcript.inline import parser
 from fireside_tui.transcript.markdown_rows import markdown_rows
 from fireside_tui.transcript.rows import Rows
 from fireside_tui.transcript.runs import Row, Run
 from fireside_tui.transcript.table_rows import table_rows, table_widths
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 #: So many chunks of code are read again at once to know the highlighter's state; more are read in the background.
 CATCH_UP = 2
@@ -170,7 +173,7 @@ def plain(rows: Rows, source: str, kind: str, taken: list[Run], first: bool) -> 
 def table(rows: Rows, doc: Doc, block: Block, source: str) -> None:
     """A chunk of a long table, with the columns that the first one needs."""
     a, b = block.lead if block.part else (block.start, block.end)
-    tokens: list[Token] = PARSER.parse(block.head + source, doc.env)
+    tokens: list[Token] = parser().parse(block.head + source, doc.env)
     close = next((i for i, token in enumerate(tokens) if token.type == "table_close"), None)
     if close is None:
         markdown_rows(rows, source, doc.env)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any
 
 from fireside_tui.transcript.highlight import language_of
-from fireside_tui.transcript.inline import PARSER, inline
+from fireside_tui.transcript.inline import inline, parser
 from fireside_tui.transcript.rows import Rows
 from fireside_tui.transcript.runs import Run
 from fireside_tui.transcript.table_rows import table_rows
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _BULLETS = "•◦▪"
 
@@ -19,7 +20,7 @@ def markdown_rows(
     rows: Rows, source: str, env: dict[str, Any], *, head: str = "", number: int = 0, tail: list[Run] | None = None
 ) -> None:
     """Lays `source` out; `head` was put in front of it only to open what it is in."""
-    _Walk(rows, head, number, tail or []).run(PARSER.parse(head + source, env), source)
+    _Walk(rows, head, number, tail or []).run(parser().parse(head + source, env), source)
 
 
 class _Walk:

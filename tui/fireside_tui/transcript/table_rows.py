@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
-
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any
 
 from fireside_tui.transcript.cells import cell_len, wrap_cuts
-from fireside_tui.transcript.inline import PARSER, inline
+from fireside_tui.transcript.inline import inline, parser
 from fireside_tui.transcript.rows import Rows
 from fireside_tui.transcript.runs import Piece, Row, Run, slice_runs, text_of
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _NARROW = 4
 Cells = list[list[list[Run]]]
@@ -42,7 +43,7 @@ def natural_widths(cells: Cells) -> list[int]:
 
 def table_widths(source: str, env: dict[str, Any]) -> list[int]:
     """The columns of a long table: what its first chunk needs, and some room, for the later chunks keep them."""
-    tokens = PARSER.parse(source, env)
+    tokens = parser().parse(source, env)
     return [width + max(2, width // 4) for width in natural_widths(read_table(tokens)[0])]
 
 

@@ -8,7 +8,7 @@ from typing import Any, overload
 from textual.await_remove import AwaitRemove
 
 from fireside_tui.transcript.blocks import code_sources
-from fireside_tui.transcript.inline import PARSER, inline
+from fireside_tui.transcript.inline import inline, parser
 from fireside_tui.transcript.items import Item
 from fireside_tui.transcript.look import CSS
 from fireside_tui.transcript.pointer import Pointer
@@ -111,7 +111,7 @@ class Transcript(Pointer, can_focus=True):
         """The targets of an item's links (http and https only), each once."""
         found: dict[str, None] = {}
         text = self._item(key).text
-        for token in PARSER.parse(text) if "://" in text else ():
+        for token in parser().parse(text) if "://" in text else ():
             if token.type == "inline":
                 found.update((run.href, None) for run in inline(token) if run.href)
         return list(found)
