@@ -27,6 +27,8 @@ from fireside_tui.theme import DEFAULT, THEMES
 
 SAVING = 8.0
 """Seconds that the end waits for runs to be saved."""
+WARM_UP = 0.5
+"""Seconds after the start until what the first answer needs is loaded: not before all that is seen is drawn."""
 
 
 class FiresideApp(App[int]):
@@ -110,7 +112,10 @@ class FiresideApp(App[int]):
         main.rows_changed()
         self.run_worker(conversations.watch(), exit_on_error=False, group="watch")
         if not self.is_headless:
-            self.run_worker(asyncio.to_thread(_warm_up), exit_on_error=False, group="warm")
+            self.set_timer(WARM_UP, self._warm_up)
+
+    def _warm_up(self) -> None:
+        self.run_worker(_warm_up, thread=True, exit_on_error=False, group="warm")
 
     async def _open_first(self, id: str, *, last: bool = False) -> None:
         assert self.conversations is not None
@@ -186,9 +191,12 @@ class FiresideApp(App[int]):
 
 
 def _warm_up() -> None:
-    """Loads the SDK while nobody waits for it."""
+    """Loads the SDK and what draws code while nobody waits for them."""
     if os.environ.get("FIRESIDE_NO_WARM_UP"):
         return
+    from fireside_tui.transcript import warm_up
+
+    warm_up()
     import anthropic  # noqa: F401
 
 

@@ -16,7 +16,6 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from fireside_tui.transcript.highlight import highlight
 from fireside_tui.transcript.items import Item
 from fireside_tui.transcript.look import NAMES, PREFIX
 from fireside_tui.transcript.paint import GUTTER, MARGIN, Mark, Painter
@@ -227,10 +226,6 @@ class Canvas(ScrollView):
             self._painting = False
 
     # -- Textual's hooks
-    def on_mount(self) -> None:
-        """Loads the highlighter in a thread: its first import takes 40 ms."""
-        self.run_worker(lambda: highlight("x = 1", "python"), thread=True, group="transcript-warm", exit_on_error=False)
-
     def _scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> bool:
         return super()._scroll_to(x, y, **{**options, "animate": False})  # an animation would aim at a stale guess
 
