@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fireside import compact as _compact
 from fireside import run as _run
@@ -14,16 +15,24 @@ from fireside.loop import Loop, default_loop
 from fireside.messages import ToolCall
 from fireside.models import DEFAULT_MODEL, Model, resolve
 from fireside.reporter import Reporter
+from fireside.session import Session
 from fireside.state import State
 from fireside.stores.base import Store
 from fireside.sync import call, drive
 from fireside.tools import Tool, as_tool
-
-if TYPE_CHECKING:
-    from fireside.session import Session
+from fireside.values import need
 
 Approve = Callable[[State, ToolCall, Tool], bool | str | Awaitable[bool | str]]
 Human = Callable[[str], str | Awaitable[str]]
+
+_TEXT, _WHOLE = (str, "a str"), (int, "a whole number")
+_KINDS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("system", "name", "description", "base_url", "api_key", "effort", "thinking"), _TEXT),
+    **dict.fromkeys(("save_every", "max_tokens", "context_window"), _WHOLE),
+    "save_partial_every": ((int, float), "a number of seconds"),
+    "store": (Store, "a Store, such as FileStore(path)"),
+    "session": (Session, "a Session"),
+}
 
 CONTEXT_WINDOW = 200_000
 """Tokens, where neither the settings nor the model say how many there are."""
@@ -86,6 +95,9 @@ class Agent:
     ) -> None:
         given = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
         given["tools"] = tuple(tools)
+        for key, (kind, what) in _KINDS.items():
+            if given[key] is not None:
+                need(given[key], kind, f"{key} is {what}")
         if session is not None:
             if store is not None and store != session.store:
                 raise ValueError("give a store or a session, not both: a session has its own store")
@@ -94,17 +106,24 @@ class Agent:
         save_every = 1 if save_every is None else save_every
         if save_every < 1:
             raise ValueError("save_every is 1 or more")
-        if save_partial_every is not None and save_partial_every <= 0:
+        if save_partial_every is not None and not 0 < save_partial_every < math.inf:
             raise ValueError("save_partial_every is a number of seconds above 0")
-        if not isinstance(loop, Loop):
-            raise TypeError("loop is made by @loop(…) over a function (agent, state)")
-        if store is not None and not isinstance(store, Store):
-            raise TypeError(f"store is a Store, such as FileStore(path), not {type(store).__name__}")
-        if retries < 0:
+        need(loop, Loop, "loop is made by @loop(…) over a function (agent, state)")
+        if need(retries, int, "retries is a whole number") < 0:
             raise ValueError("retries is 0 or more")
+        for key in ("max_tokens", "context_window"):
+            if given[key] is not None and given[key] < 1:
+                raise ValueError(f"{key} is 1 or more")
+        for key in ("approve", "human"):
+            if given[key] is not None and not callable(given[key]):
+                raise TypeError(f"{key} is a function, not {type(given[key]).__name__}")
+        if isinstance(reporter, type):
+            raise TypeError(f"reporter is an object: {reporter.__name__}(), not the class itself")
         made = [as_tool(given_tool) for given_tool in given["tools"]]
         if human is not None:
             made.append(_ask_human(human))
+        for tool in made:
+            tool.check_parameters()
         names = [tool.name for tool in made]
         if twice := {name for name in names if names.count(name) > 1}:
             raise ValueError(f"two tools have the name {sorted(twice)[0]!r}")
@@ -163,9 +182,7 @@ class Agent:
     async def arun(self, task_or_state: str | State) -> Any:
         """`run`, for a running event loop."""
         state = State(task_or_state) if isinstance(task_or_state, str) else task_or_state
-        if not isinstance(state, State):
-            raise TypeError(f"run takes a task (str) or a State, not {type(state).__name__}")
-        return await _run.run(self, state)
+        return await _run.run(self, need(state, State, "run takes a task (str) or a State"))
 
     def think(self, state: State) -> HistoryEntry:
         """One model request; the reply is recorded. Raises `ValueError` while calls are pending or nothing was said."""
@@ -173,7 +190,7 @@ class Agent:
 
     async def athink(self, state: State) -> HistoryEntry:
         """`think`, for a running event loop."""
-        return await _think.think(self, state)
+        return await _think.think(self, need(state, State, "think takes a State"))
 
     def use_tools(self, state: State) -> None:
         """Runs the pending calls and records each result; nothing to do where there are none."""
@@ -181,7 +198,7 @@ class Agent:
 
     async def ause_tools(self, state: State) -> None:
         """`use_tools`, for a running event loop."""
-        await _use_tools.use_tools(self, state)
+        await _use_tools.use_tools(self, need(state, State, "use_tools takes a State"))
 
     def compact(self, state: State, instructions: str | None = None) -> HistoryEntry | None:
         """Replaces the context by the model's summary of it; `None` where there is nothing to summarise."""
@@ -189,7 +206,7 @@ class Agent:
 
     async def acompact(self, state: State, instructions: str | None = None) -> HistoryEntry | None:
         """`compact`, for a running event loop."""
-        return await _compact.compact(self, state, instructions)
+        return await _compact.compact(self, need(state, State, "compact takes a State"), instructions)
 
     def ask(self, state: State, prompt: str, returns: Any = str) -> Any:
         """A side question; the context does not change. `returns` is the type of the answer."""
@@ -197,7 +214,7 @@ class Agent:
 
     async def aask(self, state: State, prompt: str, returns: Any = str) -> Any:
         """`ask`, for a running event loop."""
-        return await _compact.ask(self, state, prompt, returns)
+        return await _compact.ask(self, need(state, State, "ask takes a State"), prompt, returns)
 
     def save(self, state: State) -> None:
         """Saves everything that is not saved yet. Raises `ValueError` where the Agent has no store."""
@@ -207,7 +224,7 @@ class Agent:
         """`save`, for a running event loop."""
         if self.store is None:
             raise ValueError("this Agent has no store: Agent(store=FileStore(path)) saves")
-        await _run.save(self, state)
+        await _run.save(self, need(state, State, "save takes a State"))
 
     def start(self, task: str) -> Any:
         """Starts the session's task; the answer. Raises `ValueError` where the session has a task, or there is none."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from fireside.errors import ProviderError
 from fireside.fold import Results, message_of
 from fireside.history import HistoryEntry
-from fireside.messages import Message, Text, Usage
+from fireside.messages import Json, Message, Text, Usage
 from fireside.requests import Request, build
 from fireside.run import save_before_think, step_saved, tell
 from fireside.state import State
 from fireside.think import ask_model
-from fireside.values import dumps
+from fireside.values import need
 
 if TYPE_CHECKING:
     from fireside.agent import Agent
@@ -67,22 +67,21 @@ async def ask(agent: Agent, state: State, prompt: str, returns: Any = str) -> An
     `returns` is the type of the answer: `str`, or what pydantic can check (a model, a dataclass, `list[int]`, …). An
     answer that does not fit is asked for once more. Raises `ValueError` for one that still does not fit.
     """
-    if not prompt.strip():
+    if not need(prompt, str, "a question is a str").strip():
         raise ValueError("the question is empty")
-    usage = Usage()
     if returns is str:
         reply = await ask_model(agent, state, _side_request(agent, state._fold.messages(), prompt))
         answer: Any = reply.text
+        saved: Json = answer
         usage = reply.usage
     else:
-        answer, usage = await _ask_typed(agent, state, prompt, returns)
-    saved = json.loads(dumps(answer, "the answer"))
+        answer, saved, usage = await _ask_typed(agent, state, prompt, returns)
     state._append("ask", {"prompt": prompt, "answer": saved, "usage": usage.to_json()})
     await step_saved(agent, state)
     return answer
 
 
-async def _ask_typed(agent: Agent, state: State, prompt: str, returns: Any) -> tuple[Any, Usage]:
+async def _ask_typed(agent: Agent, state: State, prompt: str, returns: Any) -> tuple[Any, Json, Usage]:
     from pydantic import TypeAdapter, ValidationError
 
     adapter = TypeAdapter(returns)
@@ -93,9 +92,11 @@ async def _ask_typed(agent: Agent, state: State, prompt: str, returns: Any) -> t
         reply = await ask_model(agent, state, _side_request(agent, state._fold.messages(), question))
         usage += reply.usage
         try:
-            return adapter.validate_json(_json_in(reply.text)), usage
+            answer = adapter.validate_json(_json_in(reply.text))
+            return answer, adapter.dump_python(answer, mode="json"), usage
         except ValidationError as error:
             if last_try:
+                state._append("ask", {"prompt": prompt, "answer": None, "usage": usage.to_json()}, is_error=True)
                 raise ValueError(f"the model's answer does not fit {returns!r}: {error}") from error
             question += f"\n\nYour last answer was {reply.text!r}, which does not fit: {error}"
     raise AssertionError("unreachable")

@@ -157,24 +157,34 @@ class Fold:
     def apply(self, entry: HistoryEntry) -> None:
         """Takes one entry in. Raises, with nothing changed, what a malformed entry gives; `LookupError` for a kind
         that this version does not know."""
+        if entry.origin is not None:  # whose history this is holds, whatever becomes of the entry
+            self._take_origin(entry.origin)
         step = _STEPS.get(entry.kind)
         if step is None:
             raise LookupError(f"an entry of the unknown kind {entry.kind!r}")
-        if entry.origin is not None:
-            self._take_origin(entry.origin)
         step(self, entry)
         if self.created_at is None:
             self.created_at = self.updated_at = entry.at
         self.last_seq = entry.seq
 
+    def take(self, entry: HistoryEntry) -> bool:
+        """Takes one entry in, or skips it; whether it could be taken. Whatever a malformed one sets off stays here."""
+        try:
+            self.apply(entry)
+        except Exception:
+            self.last_seq = entry.seq
+            return False
+        return True
+
     def _take_origin(self, origin: dict[str, Json]) -> None:
         if origin["v"] > VERSION:
             raise ValueError(f"saved in format {origin['v']}, newer than this version of fireside can read ({VERSION})")
-        self.origin = origin
         if fork := origin.get("fork"):
-            self._own_from = fork["seq"] + 1
-            self.created_at = datetime.fromisoformat(fork["at"])
-            self.updated_at = self.created_at
+            own_from, at = int(fork["seq"]) + 1, datetime.fromisoformat(fork["at"])
+            _need(isinstance(fork["id"], str) and at.tzinfo is not None)
+            self._own_from = own_from
+            self.created_at = self.updated_at = at
+        self.origin = origin
 
     def _moved(self, entry: HistoryEntry) -> None:
         if not entry.closing and (self.updated_at is None or entry.seq >= self._own_from):
@@ -369,6 +379,7 @@ class Fold:
         self.turn, self.calls, self.results = memory.turn, memory.calls, memory.results
         self.waiting, self.answered = list(memory.waiting), memory.answered
         self.asked, self.approvals, self.partial = set(), {}, None
+        self.outcome = "waiting" if self.answered else "new"
         self.last_usage = Usage()
 
     def _error(self, entry: HistoryEntry) -> None:

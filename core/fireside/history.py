@@ -126,6 +126,8 @@ class HistoryEntry:
         seq, kind, turn, at = raw["seq"], raw["kind"], raw["turn"], datetime.fromisoformat(raw["at"])
         if type(seq) is not int or type(kind) is not str or type(turn) is not int or at.tzinfo is not UTC:
             raise ValueError("not a history entry")
+        if (origin := get("origin")) is not None and type(origin["v"]) is not int:
+            raise ValueError("an origin without its version")
         call = get("call")
         if call is not None:
             call = call_of(call) if call_of else ToolCall(call["id"], call["name"], {}, call["n"])
@@ -139,5 +141,5 @@ class HistoryEntry:
             get("is_error", False),
             None,
             get("closing", False),
-            get("origin"),
+            origin,
         )

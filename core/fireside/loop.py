@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fireside.state import State
 from fireside.sync import call
+from fireside.values import need
 
 if TYPE_CHECKING:
     from fireside.agent import Agent
@@ -59,9 +60,15 @@ def loop(
     """
     if not callable(until):
         raise TypeError("until is a function of the State, such as State.is_answered")
-    if limit is not None and limit < 1:
+    if limit is not None and need(limit, int, "limit is a whole number") < 1:
         raise ValueError("limit is 1 or more")
-    return lambda step: Loop(step, until, limit)
+
+    def made(step: Callable[[Any, State], Any]) -> Loop:
+        if not callable(step):
+            raise TypeError("@loop goes over a function (agent, state)")
+        return Loop(step, until, limit)
+
+    return made
 
 
 @loop(until=State.is_answered)

@@ -19,7 +19,7 @@ def replay(state_id: str, record: Record, fold: Fold, entries: list[HistoryEntry
     """
     missing: list[int] = []
     expected = 0
-    from_json, apply, call_of = HistoryEntry.from_json, fold.apply, fold.call_of
+    from_json, take, call_of = HistoryEntry.from_json, fold.take, fold.call_of
     for raw in record.entries:
         try:
             entry = from_json(raw, call_of)
@@ -29,17 +29,14 @@ def replay(state_id: str, record: Record, fold: Fold, entries: list[HistoryEntry
             continue
         missing.extend(range(expected, entry.seq))
         expected = entry.seq + 1
-        if entry.origin is not None and entry.origin.get("v", 0) > VERSION:
+        if entry.origin is not None and entry.origin["v"] > VERSION:
             raise ValueError(
                 f"the State {state_id!r} was saved in format {entry.origin['v']} by a newer fireside; "
                 f"this one reads up to {VERSION}: update it"
             )
         entries.append(entry)
-        try:
-            apply(entry)
-        except Exception:  # whatever a malformed entry sets off: it is skipped and told, and stays on disk
+        if not take(entry):
             missing.append(entry.seq)
-            fold.last_seq = entry.seq
     missing.extend(range(expected, record.next_seq))
     return missing, max(expected, record.next_seq)
 

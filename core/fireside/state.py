@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import copy
 import json
 import re
 import secrets
@@ -21,12 +19,13 @@ from fireside.label import Status, label_of, stored_status
 from fireside.messages import Image, Json, Message, ToolCall, Usage
 from fireside.replay import missing_notice, replay
 from fireside.requests import Requests
-from fireside.values import dumps
+from fireside.values import copied, dumps, need, text_of
 
 if TYPE_CHECKING:
     from fireside.stores.base import Record, Store
 
 
+_PATH: tuple[type[str | Path], ...] = (str, Path)
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
 
 
@@ -82,9 +81,7 @@ class State:
     def __init__(self, task: str | None = None, *, id: str | None = None, data: dict[str, Json] | None = None) -> None:
         self._setup(secrets.token_hex(16) if id is None else check_id(id))
         if data is not None:
-            if not isinstance(data, dict):
-                raise TypeError(f"data is a dict, not {type(data).__name__}")
-            self.data.update(data)
+            self.data.update(need(data, dict, "data is a dict"))
         if task is not None:
             self.add_user_message(task)
 
@@ -96,7 +93,7 @@ class State:
         self._made_at = datetime.now(UTC)
         self._fork: dict[str, Json] | None = None
         self._guard = threading.RLock()
-        self.data: dict[str, Json] = {}
+        self._data: dict[str, Json] = {}
         self._data_saved: dict[str, str] = {}
         self._live_answer: tuple[Json, Any] = (None, None)
         # The stores' part: where the State is kept, and how many of its entries are there.
@@ -140,6 +137,15 @@ class State:
         return [message for message, _ in self._fold.messages()]
 
     @property
+    def data(self) -> dict[str, Json]:
+        """The caller's own JSON values, which the model never sees; what changed in it is saved with the next save."""
+        return self._data
+
+    @data.setter
+    def data(self, data: dict[str, Json]) -> None:
+        self._data = need(data, dict, "data is a dict")
+
+    @property
     def pending_calls(self) -> tuple[ToolCall, ...]:
         """Tool calls without a result yet."""
         return self._fold.pending
@@ -151,7 +157,7 @@ class State:
         if not fold.finished:
             return fold.last_answer
         saved, live = self._live_answer
-        return live if saved is not None and saved is fold.finish_answer else fold.finish_answer
+        return live if saved is not None and saved is fold.finish_answer else copied(fold.finish_answer)
 
     @property
     def stopped_by(self) -> str | None:
@@ -181,7 +187,7 @@ class State:
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first."""
-        return tuple(self._fold.checkpoints.values())
+        return tuple(replace(point, data=copied(point.data)) for point in self._fold.checkpoints.values())
 
     @property
     def forked_from(self) -> tuple[str, int] | None:
@@ -219,9 +225,13 @@ class State:
 
         Raises `ValueError` for a message without any words or pictures, `TypeError` where `text` is no `str`.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"a message is a str, not {type(text).__name__}")
-        pictures = [image if isinstance(image, Image) else Image.from_file(image) for image in images]
+        need(text, str, "a message is a str")
+        pictures = [
+            image
+            if isinstance(image, Image)
+            else Image.from_file(need(image, _PATH, "a picture is an Image or the path of one"))
+            for image in images
+        ]
         if not text.strip() and not pictures:
             raise ValueError("the message is empty")
         content = {"text": text, "images": [image.to_json() for image in pictures]} if pictures else text
@@ -236,18 +246,16 @@ class State:
         if place is None or place < self._saved:
             raise ValueError("only an entry of this history that no store has can be taken back")
         self._drop_unsaved(place)
-        self._data_saved = {key: dumps(value, key) for key, value in self._fold.data.items()}
 
     def add_notice(self, text: str) -> HistoryEntry:
         """Adds what the model should know and no person said; it sees `[notice] …`. Raises as `add_user_message`."""
-        if not isinstance(text, str):
-            raise TypeError(f"a notice is a str, not {type(text).__name__}")
-        if not text.strip():
+        if not need(text, str, "a notice is a str").strip():
             raise ValueError("the notice is empty")
         return self._append("notice", text)
 
     def deny(self, call: ToolCall, reason: str) -> HistoryEntry:
         """Refuses a pending call: the model gets `reason`. Raises `ValueError` where the call is not pending."""
+        need(reason, str, "a reason is a str")
         return self._result(call, f"(denied: {reason})" if reason else "(denied)", is_error=True)
 
     def finish(self, answer: Any = None) -> HistoryEntry:
@@ -262,6 +270,7 @@ class State:
 
     def start_from(self, summary: str) -> HistoryEntry:
         """Replaces the context by a summary. Raises `ValueError` while calls are pending or a run is open."""
+        need(summary, str, "a summary is a str")
         self._settled("start_from", closed=True)
         if not summary.strip():
             raise ValueError("the summary is empty")
@@ -272,7 +281,7 @@ class State:
 
         Raises `ValueError` while calls are pending or a run is open, or for a negative number.
         """
-        if keep_last < 0:
+        if need(keep_last, int, "keep_last is a whole number") < 0:
             raise ValueError("keep_last is 0 or more")
         self._settled("clear_tool_results", closed=True)
         there = [
@@ -288,7 +297,7 @@ class State:
         """Gives it a title; one given `by="auto"` never replaces a person's. Raises `ValueError` for an empty one."""
         if by not in ("person", "auto"):
             raise ValueError("by is 'person' or 'auto'")
-        if not title.strip():
+        if not need(title, str, "a title is a str").strip():
             raise ValueError("the title is empty")
         if by == "auto" and self._fold.title_by == "person":
             return None
@@ -296,10 +305,11 @@ class State:
 
     def checkpoint(self, message: str, data: Json = None) -> Checkpoint:
         """Marks a point to go back to, at any time. `data` is kept with it. Raises `TypeError` for what is no JSON."""
+        need(message, str, "a checkpoint's message is a str")
         kept = json.loads(dumps(data, "the checkpoint's data"))
         self.record_data()
         entry = self._append("checkpoint", {"message": message, "data": kept})
-        return self._fold.checkpoints[entry.seq]
+        return replace(self._fold.checkpoints[entry.seq], data=copied(kept))
 
     def restore(self, checkpoint: Checkpoint | int) -> HistoryEntry:
         """Takes `context`, `data`, `answer` and `turn` back to a checkpoint (or its `seq`).
@@ -307,8 +317,9 @@ class State:
         `history`, `usage` and `title` stay. Calls that were open there are closed as unknown. Raises `ValueError`
         while calls are pending or a run is open, `LookupError` where there is no such checkpoint.
         """
+        seq = checkpoint.seq if isinstance(checkpoint, Checkpoint) else checkpoint
+        need(seq, int, "restore takes a Checkpoint or its seq")
         self._settled("restore", closed=True)
-        seq = checkpoint if isinstance(checkpoint, int) else checkpoint.seq
         if seq not in self._fold.checkpoints:
             raise LookupError(f"the State {self._id!r} has no checkpoint {seq}")
         entry = self._append("restore", {"checkpoint": seq})
@@ -327,13 +338,12 @@ class State:
             raise ValueError(f"a fork needs an id of its own, not {new!r}")
         if at is None:
             self.record_data()
-        elif not any(entry.seq == at for entry in self._entries):
+        elif not any(entry.seq == need(at, int, "at is the seq of an entry") for entry in self._entries):
             raise LookupError(f"the State {self._id!r} has no entry {at}")
         with self._guard:
             taken = [entry for entry in self._entries if at is None or entry.seq <= at]
         fork = State(id=new)
         if not taken:
-            fork.data.update(copy.deepcopy(self.data))
             return fork
         now = datetime.now(UTC)
         parent = {"id": self._id, "seq": taken[-1].seq, "at": now.isoformat()}
@@ -349,7 +359,7 @@ class State:
         """The whole conversation as JSON values: `id`, `data` and the `entries` that a store keeps."""
         return {
             "id": self._id,
-            "data": copy.deepcopy(self.data),
+            "data": {key: json.loads(dumps(value, f"state.data[{key!r}]")) for key, value in self.data.items()},
             "entries": [entry.to_json() for entry in self._entries],
         }
 
@@ -369,7 +379,7 @@ class State:
             return entry
 
     def _result(self, call: ToolCall, content: Json, **rest: Any) -> HistoryEntry:
-        if call not in self._fold.pending:
+        if need(call, ToolCall, "a call is a ToolCall, such as those of pending_calls") not in self._fold.pending:
             raise ValueError(f"the call {call.name!r} ({call.id}) is not pending")
         return self._append("tool_result", content, call=call, **rest)
 
@@ -400,7 +410,7 @@ class State:
         with self._guard:
             changed: dict[str, Json] = {}
             wrong: TypeError | None = None
-            for key, value in self.data.items():
+            for key, value in list(self.data.items()):  # a tool in its thread may be at it
                 try:
                     text = dumps(value, f"state.data[{key!r}]")
                     if not isinstance(key, str):
@@ -421,8 +431,12 @@ class State:
 
     def _take_data(self) -> None:
         self.data.clear()
-        self.data.update(copy.deepcopy(self._fold.data))
-        self._data_saved = {key: dumps(value, key) for key, value in self.data.items()}
+        self.data.update(copied(self._fold.data))
+        self._note_data()
+
+    def _note_data(self) -> None:
+        """What the entries hold of `data`: what differs from it is new."""
+        self._data_saved = {key: text_of(value) for key, value in self._fold.data.items()}
 
     # -- inside: from and to a store
 
@@ -442,16 +456,14 @@ class State:
                 return []
             self._fold = Fold()
             self._entries.clear()
-            for entry in kept:
-                with contextlib.suppress(Exception):  # was skipped before, too
-                    self._fold.apply(entry)
-                self._entries.append(entry)
+            self._replay(*kept)
             self._next_seq = dropped[0].seq
+            self._note_data()
             return dropped
 
     def _replay(self, *entries: HistoryEntry) -> None:
         for entry in entries:
-            self._fold.apply(entry)
+            self._fold.take(entry)  # what was skipped before is skipped here, too
             self._entries.append(entry)
 
     @classmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import inspect
 import json
 import re
@@ -15,7 +17,7 @@ from fireside.messages import Image, Json, Text, ToolCall
 from fireside.requests import ToolSpec
 from fireside.state import State
 from fireside.sync import call
-from fireside.values import plain
+from fireside.values import copied, plain
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -56,6 +58,14 @@ class Tool:
         """Whether running it twice does no harm."""
         return bool(self.read_only or self.idempotent)
 
+    def check_parameters(self, *, later: bool = False) -> None:
+        """Raises `TypeError` where the model can't fill in its parameters. `later`: a type may still be to come."""
+        try:
+            _ = self._parameters
+        except TypeError as error:
+            if not (later and isinstance(error.__cause__, NameError)):
+                raise
+
     @cached_property
     def schema(self) -> dict[str, Json]:
         """The JSON Schema of its arguments."""
@@ -75,11 +85,14 @@ class Tool:
     def _parameters(self) -> tuple[dict[str, inspect.Parameter], dict[str, Any], str | None]:
         """The parameters that the model fills in, all types, and the name of the one that gets the State."""
         signature = inspect.signature(self.function)
-        hints = typing.get_type_hints(self.function, include_extras=True)
+        try:
+            hints = typing.get_type_hints(_written(self.function), include_extras=True)
+        except NameError as error:
+            raise TypeError(f"the tool {self.name!r} has a parameter whose type is not there: {error}") from error
         shown: dict[str, inspect.Parameter] = {}
         state = None
         for name, parameter in signature.parameters.items():
-            if hints.get(name) is State:
+            if hints.get(name) in (State, State | None):
                 state = name
             elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
                 raise TypeError(
@@ -109,7 +122,7 @@ class Tool:
         if asked.unreadable is not None:
             raise InputError("the arguments are not a JSON object")
         try:
-            made = self._model.model_validate(asked.args)
+            made = self._model.model_validate(copied(asked.args))
         except ValidationError as error:
             wrong = "; ".join(
                 f"{'.'.join(str(part) for part in problem['loc']) or 'arguments'}: {problem['msg']}"
@@ -142,9 +155,16 @@ def content_of(value: Any) -> Json:
 def _words(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return json.dumps(
-        plain(value), ensure_ascii=False, default=lambda part: made if (made := plain(part)) is not part else str(part)
-    )
+    try:
+        return json.dumps(
+            plain(value),
+            ensure_ascii=False,
+            default=lambda part: made if (made := plain(part)) is not part else str(part),
+        )
+    except (TypeError, ValueError, RecursionError):  # in itself, keys that are no words, …
+        with contextlib.suppress(Exception):
+            return str(value)
+    return f"(a {type(value).__name__} that can't be shown)"
 
 
 @overload
@@ -183,12 +203,26 @@ def _make(function: Callable[..., Any], name: str | None = None, description: st
     if not callable(function):
         raise TypeError(f"@tool goes over a function, not {function!r}")
     doc = inspect.getdoc(function) or ""
-    own_name = str(name or getattr(function, "__name__", type(function).__name__))
+    own_name = str(name or _name_of(function))
     head, lines = _read_docstring(doc)
     made = Tool(function, own_name, description if description is not None else head, **rest, _lines=lines)
     if not re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", made.name):
         raise ValueError(f"a tool's name has letters, digits, '_' and '-', at most 128: not {made.name!r}")
+    made.check_parameters(later=True)
     return made
+
+
+def _written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Where the types of a callable stand: in a partial's function, in the class of an object."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function if inspect.isroutine(function) or inspect.isclass(function) else type(function).__call__
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", None) or type(function).__name__
 
 
 _SECTION = re.compile(r"^(Args|Arguments|Parameters):\s*$", re.MULTILINE)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import date
 from pathlib import Path
 
 import pytest
-from fireside import Agent, FileStore, Reporter, ResumeWarning, State, StateInUseError, ToolError, loop, tool
+from fireside import Agent, FileStore, Reporter, ResumeWarning, State, StateInUseError, Store, ToolError, loop, tool
 from fireside.messages import ToolResult
 from fireside.testing import FakeHuman, FakeModel, tool_call
 from pydantic import BaseModel
@@ -46,12 +47,40 @@ class TestSettings:
 
     @pytest.mark.parametrize(
         "settings",
-        [{"save_every": 0}, {"save_partial_every": 0}, {"retries": -1}, {"tools": [add, add]}],
+        [
+            {"save_every": 0},
+            {"save_partial_every": 0},
+            {"save_partial_every": float("nan")},
+            {"retries": -1},
+            {"max_tokens": 0},
+            {"context_window": -1},
+            {"tools": [add, add]},
+        ],
         ids=lambda settings: next(iter(settings)),
     )
     def test_values_that_can_not_be_are_refused(self, settings: dict) -> None:  # type: ignore[type-arg]
         with pytest.raises(ValueError):
             Agent(FakeModel([]), **settings)
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            *({key: 5} for key in ("system", "name", "effort", "approve", "human", "loop", "store", "session")),
+            *({key: 1.5} for key in ("save_every", "retries", "max_tokens", "context_window")),
+            {"save_partial_every": "1"},
+            {"reporter": Reporter},
+            {"save_every": True},
+        ],
+        ids=lambda settings: next(iter(settings)),
+    )
+    def test_values_of_another_type_are_refused_at_once(self, settings: dict) -> None:  # type: ignore[type-arg]
+        with pytest.raises(TypeError, match=next(iter(settings))):
+            Agent(FakeModel([]), **settings)
+
+    @pytest.mark.parametrize("action", ["run", "think", "use_tools", "compact", "save"])
+    def test_an_action_on_what_is_no_state_is_refused(self, action: str, tmp_path: Path) -> None:
+        with pytest.raises(TypeError, match=f"{action} takes"):
+            getattr(Agent(FakeModel([]), store=FileStore(tmp_path)), action)(5)
 
     def test_creating_one_needs_no_key_and_no_network(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
@@ -135,6 +164,20 @@ class TestRunning:
         Agent(FakeModel([call, "sorry"]), tools=[add]).run(state)
         assert results(state)[0].startswith("(input error: ")
         assert told in results(state)[0]
+
+    async def test_a_store_without_locks_runs_a_state_once_at_a_time_too(self) -> None:
+        class Memory(Store):
+            kept: dict[str, list] = {}  # type: ignore[type-arg]  # noqa: RUF012
+
+            def write(self, state_id, entries, snapshot, *, create=False):  # type: ignore[no-untyped-def]
+                self.kept.setdefault(state_id, []).extend(entries)
+
+            def read(self, state_id):  # type: ignore[no-untyped-def]
+                return None
+
+        agent, state = Agent(FakeModel(["one", "two"]), store=Memory()), State("go")
+        got = await asyncio.gather(agent.arun(state), agent.arun(state), return_exceptions=True)
+        assert sorted(type(each).__name__ for each in got) == ["StateInUseError", "str"]
 
     def test_a_state_is_run_once_at_a_time(self) -> None:
         state = State("go")
@@ -352,6 +395,17 @@ class TestSideQuestions:
         assert agent.ask(state, "where?", returns=Point) == Point(x=3)
         assert agent.ask(state, "which?", returns=list[int]) == [1, 2]
 
+    def test_the_answer_may_be_of_any_type_that_pydantic_knows(self) -> None:
+        state = State("go")
+        assert Agent(FakeModel(['["2020-01-31"]'])).ask(state, "when?", returns=list[date]) == [date(2020, 1, 31)]
+        assert state.history[-1].content["answer"] == ["2020-01-31"]
+
+    def test_what_was_spent_on_an_answer_that_does_not_fit_is_counted(self) -> None:
+        state = State("go")
+        with pytest.raises(ValueError, match="does not fit"):
+            Agent(FakeModel(["no", "no"])).ask(state, "how many?", returns=int)
+        assert state.usage.requests == 2
+
     def test_compacting_replaces_the_context_and_keeps_the_history_and_what_is_unanswered(self) -> None:
         agent, state = Agent(FakeModel(["one", "they said hello", "two"])), State("hello")
         agent.run(state)
@@ -417,6 +471,23 @@ class TestSavePoints:
         assert [writes[-1] for writes in store.writes] == ["run_start", "reply", "reply", "stop"]
         assert [len(writes) for writes in store.writes] == [2, 5, 4, 3]
         assert store.load(state.id).to_json() == state.to_json()
+
+    def test_data_of_a_run_that_could_not_begin_is_saved_by_the_next(self, tmp_path: Path) -> None:
+        class Full(FileStore):
+            full = True
+
+            def write(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+                if self.full:
+                    raise OSError(28, "No space left on device")
+                return super().write(*args, **kwargs)
+
+        store, state = Full(tmp_path), State("go", id="s", data={"a": 1})
+        agent = Agent(FakeModel(["Hi"]), store=store)
+        with pytest.raises(OSError, match="space"):
+            agent.run(state)
+        store.full = False
+        agent.run(state)
+        assert store.load("s").data == {"a": 1}
 
     def test_data_that_json_can_not_hold_is_told_before_the_next_request(self, tmp_path: Path) -> None:
         @tool

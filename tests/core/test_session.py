@@ -144,4 +144,12 @@ def test_a_run_that_died_can_go_back_to_a_checkpoint(tmp_path: Path) -> None:
     store.save(state)
     mine = session(store)
     assert mine.resume_from_checkpoint() is None
-    assert mine.state.status == "waiting"
+    assert mine.state.status == "new"
+
+
+def test_what_a_checkpoint_holds_can_be_changed_by_who_gets_it(tmp_path: Path) -> None:
+    mine = session(FileStore(tmp_path))
+    mine.checkpoint(state={"done": 1}, message="first")
+    mine.resume_from_checkpoint()["done"] = 2
+    mine.checkpoints()[0].data["done"] = 3
+    assert mine.resume_from_checkpoint() == {"done": 1}

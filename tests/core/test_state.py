@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -38,6 +40,13 @@ def loaded(state: State, *, held: bool = False) -> State:
     """The State as it comes back from a store."""
     raw = json.loads(json.dumps([entry.to_json() for entry in state.history]))
     return State._from_record(state.id, Record(raw), None, held=held)  # type: ignore[arg-type]
+
+
+def nested(deep: int) -> object:
+    value: object = 1
+    for n in range(deep):
+        value = {"k": value} if n % 2 else [value]
+    return value
 
 
 def texts(state: State) -> list[str]:
@@ -190,6 +199,32 @@ class TestLoading:
             entry.at for entry in again.history if not entry.closing and entry.kind != "title"
         )
 
+    def test_a_conversation_with_what_can_not_be_read_can_be_forked_and_taken_back(self) -> None:
+        state = State("go", id="s")
+        reply(state, "Hi")
+        for broken in ({"kind": "from_the_future"}, {"kind": "reply", "content": 5}):
+            raw = [entry.to_json() for entry in state.history]
+            record = Record([*raw, {**raw[-1], "seq": len(raw), **broken}])
+            again = State._from_record("s", record, None, held=False)  # type: ignore[arg-type]
+            fork = again.fork("f")
+            assert texts(fork) == texts(again)
+            assert loaded(fork).to_json() == fork.to_json()
+            again.take_back(again.add_user_message("no"))
+            assert texts(fork) == texts(again)
+
+    @pytest.mark.parametrize(
+        "origin", ["x", 5, [], {}, {"v": "1"}, {"v": 1, "fork": "x"}, {"v": 1, "fork": {"seq": 1}}]
+    )
+    def test_a_damaged_origin_costs_that_entry_alone(self, origin: object) -> None:
+        state = State("go", id="s")
+        reply(state, "Hi")
+        raw = [entry.to_json() for entry in state.history]
+        raw[0]["origin"] = origin
+        again = State._from_record("s", Record(raw), None, held=False)  # type: ignore[arg-type]
+        assert again.answer == "Hi"
+        assert again.forked_from is None
+        assert "could not be read" in texts(again)[-1]
+
     def test_an_unknown_kind_stays_in_the_history(self) -> None:
         state = State("go")
         raw = [entry.to_json() for entry in state.history]
@@ -314,6 +349,17 @@ class TestCheckpoints:
         assert (state.usage, state.title) == (spent, "New")
         assert loaded(state).to_json() == state.to_json()
 
+    def test_the_status_is_that_of_the_point_that_it_went_back_to(self) -> None:
+        state = State("go")
+        asked = state.checkpoint("asked")
+        reply(state, "Hi")
+        answered = state.checkpoint("answered")
+        state.add_user_message("and?")
+        state.restore(answered)
+        assert state.status == "waiting"
+        state.restore(asked)
+        assert state.status == "new"
+
     def test_what_is_said_after_a_restore_does_not_disturb_the_checkpoint(self) -> None:
         state = State("go")
         point = state.checkpoint("start")
@@ -405,6 +451,56 @@ class TestValues:
             state.record_data()
         assert state.history[-1].content["set"] == {"good": 1}
 
+    @pytest.mark.parametrize(
+        "value",
+        [{1: 2}, [{(1, 2): 3}], {"a": {None: 1}}, float("nan"), [float("inf")], nested(201), nested(100_000)],
+        ids=["int key", "tuple key", "None key", "NaN", "infinity", "too deep", "far too deep"],
+    )
+    def test_what_would_come_back_as_something_else_is_refused(self, value: object) -> None:
+        with pytest.raises(TypeError, match="'bad'"):
+            State("go", data={"bad": value}).record_data()
+        with pytest.raises(TypeError, match="finish"):
+            State("go").finish(value)
+        with pytest.raises(TypeError, match="checkpoint"):
+            State("go").checkpoint("here", value)
+
+    def test_what_is_saved_can_be_loaded_however_deep_it_is(self) -> None:
+        state = State("go", data={"deep": nested(200)})
+        state.record_data()
+        assert loaded(state).to_json() == state.to_json() == {**state.fork("f").to_json(), **state.to_json()}
+
+    def test_values_that_come_out_can_be_changed_and_history_stays(self) -> None:
+        state = State("go")
+        state.checkpoint("here", {"n": [1]}).data["n"].append(2)
+        state.checkpoints[0].data["n"].append(3)
+        state.finish({"n": [1]})
+        again = loaded(state)
+        again.answer["n"].append(2)
+        assert again.answer == {"n": [1]}
+        assert again.checkpoints[0].data == {"n": [1]}
+        assert again.to_json() == state.to_json()
+
+    def test_data_is_a_dict_and_may_be_changed_by_a_thread_meanwhile(self) -> None:
+        state, stop = State("go"), threading.Event()
+        with pytest.raises(TypeError, match="dict"):
+            state.data = 5  # type: ignore[assignment]
+
+        def change() -> None:
+            n = 0
+            while not stop.is_set():
+                state.data[f"k{n % 50}"] = n
+                state.data.pop(f"k{(n + 25) % 50}", None)
+                n += 1
+
+        thread = threading.Thread(target=change)
+        thread.start()
+        try:
+            for _ in range(300):
+                state.record_data()
+        finally:
+            stop.set()
+            thread.join()
+
     def test_finish_keeps_dataclasses_and_gives_them_back_as_dicts_when_loaded(self) -> None:
         @dataclass
         class Verdict:
@@ -439,6 +535,30 @@ class TestValues:
         label = state._label()
         assert len(label["task"]) == LABEL_TASK
         assert len(json.dumps(label)) < 700
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            lambda state: state.add_user_message(5),
+            lambda state: state.add_user_message("look", 5),
+            lambda state: state.add_notice(None),
+            lambda state: state.deny("call", "no"),
+            lambda state: state.start_from(5),
+            lambda state: state.clear_tool_results("5"),
+            lambda state: state.rename(5),
+            lambda state: state.checkpoint(None),
+            lambda state: state.restore("here"),
+            lambda state: state.restore(None),
+            lambda state: state.restore(True),
+            lambda state: state.fork(5),
+            lambda state: state.fork(at="3"),
+        ],
+    )
+    def test_a_value_of_another_type_is_refused_and_leaves_no_trace(self, command: Callable[[State], object]) -> None:
+        state = State("go")
+        with pytest.raises(TypeError):
+            command(state)
+        assert len(state.history) == 1
 
     def test_the_history_is_read_only(self) -> None:
         state = State("go")

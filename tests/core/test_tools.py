@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-from fireside import Image, State, Text, ToolCall, tool
-from fireside.tools import NO_OUTPUT, InputError, content_of
+from fireside import Agent, FileStore, Image, State, Text, ToolCall, tool
+from fireside.testing import FakeModel, tool_call
+from fireside.tools import NO_OUTPUT, InputError, as_tool, content_of
 from pydantic import BaseModel, Field
 
 
@@ -81,11 +84,48 @@ def test_names_that_pydantic_can_not_have_work() -> None:
 
 
 def test_a_function_that_json_can_not_fill_in_is_refused() -> None:
-    @tool
-    def star(*args: int) -> None: ...
-
     with pytest.raises(TypeError, match="args"):
-        _ = star.schema
+
+        @tool
+        def star(*args: int) -> None: ...
+
+
+def test_a_type_that_is_never_there_is_told_when_the_agent_is_made() -> None:
+    @tool
+    def lost(a: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(TypeError, match="Nowhere"):
+        Agent("demo", tools=[lost])
+
+
+def test_any_callable_becomes_a_tool() -> None:
+    class Adds:
+        def __call__(self, a: int, b: int = 1) -> int:
+            return a + b
+
+        def plus(self, a: int, state: State | None = None) -> int:
+            return a + (state is not None)
+
+    given = [Adds(), Adds().plus, functools.partial(_power, base=2)]
+    assert [as_tool(each).name for each in given] == ["Adds", "plus", "_power"]
+    model = FakeModel([[tool_call("Adds", a=1), tool_call("plus", a=1), tool_call("_power", exponent=3)], "done"])
+    state = State("go")
+    Agent(model, tools=given).run(state)
+    assert [entry.text for entry in state.history if entry.kind == "tool_result"] == ["2", "2", "8"]
+
+
+def _power(exponent: int, base: int) -> int:
+    return base**exponent
+
+
+def test_a_tool_that_changes_its_arguments_does_not_change_the_history(tmp_path: Path) -> None:
+    @tool
+    def spoil(payload: dict) -> None:  # type: ignore[type-arg]
+        payload["inner"]["new"] = 1
+
+    store, state = FileStore(tmp_path), State("go", id="s")
+    Agent(FakeModel([tool_call("spoil", payload={"inner": {}}), "done"]), tools=[spoil], store=store).run(state)
+    assert state.to_json() == store.load("s").to_json()
 
 
 @pytest.mark.parametrize("name", ["two words", "é", "x" * 129])
@@ -120,6 +160,31 @@ class Point:
 )
 def test_what_a_tool_returns_becomes_content(value: object, content: object) -> None:
     assert content_of(value) == content
+
+
+def _in_itself() -> list[object]:
+    out: list[object] = []
+    out.append(out)
+    return out
+
+
+class Wordless:
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (_in_itself(), "[[...]]"),
+        ({(1, 2): 3}, "{(1, 2): 3}"),
+        (10**5000, "(a int that can't be shown)"),
+        (Wordless(), "(a Wordless that can't be shown)"),
+    ],
+    ids=["in itself", "keys", "huge", "wordless"],
+)
+def test_what_json_can_not_hold_is_told_in_words_and_the_run_goes_on(value: object, text: str) -> None:
+    assert content_of(value) == text
 
 
 def test_hints_left_out_mean_the_worst() -> None:

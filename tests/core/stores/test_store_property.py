@@ -24,7 +24,7 @@ TEXT = st.text(st.characters(), min_size=1, max_size=12) | st.sampled_from(
     ["\ud83d half", "a\0b", "\u2028", "line\nline", " x "]
 )
 VALUE = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=5,
 )
