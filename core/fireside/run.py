@@ -61,7 +61,11 @@ async def run(agent: Agent, state: State) -> Any:
     if state._running:
         raise StateInUseError(state.id)
     lock = NoLock() if agent.store is None else await agent.store._lock_for_run(state, inline=inline())
-    state._running = True
+    with state._guard:  # a store without locks lets two of them come here
+        if state._running:
+            lock.release()
+            raise StateInUseError(state.id)
+        state._running = True
     try:
         await _open(agent, state)
         try:
@@ -70,7 +74,11 @@ async def run(agent: Agent, state: State) -> Any:
             await _end_early(agent, state, error)
             raise
         state._append("stop", {"end": True, "by": by})
-        await save(agent, state)
+        try:
+            await save(agent, state)
+        except BaseException as error:
+            await _quietly(tell(agent, "on_run_end", state, true_cause(error)))
+            raise
         await tell(agent, "on_run_end", state, None)
         return state.answer
     finally:
@@ -90,8 +98,11 @@ async def _open(agent: Agent, state: State) -> None:
     state._append("run_start", {"agent": fingerprint(agent)})
     try:
         await save(agent, state)
-    except BaseException:
-        state._drop_unsaved(start)
+    except BaseException as error:
+        if state._saved > start:  # cancelled, and the write was finished first: the run is begun
+            await _end_early(agent, state, error)
+        else:
+            state._drop_unsaved(start)
         raise
     state._loaded = False
     try:
@@ -108,16 +119,19 @@ async def _end_early(agent: Agent, state: State, error: BaseException) -> None:
     cause = true_cause(error)
     by_person = isinstance(cause, KeyboardInterrupt | asyncio.CancelledError)
     text = INTERRUPTED if by_person else f"(aborted: {type(cause).__name__})"
-    for call in state.pending_calls:
-        entry = state._result(call, text, is_error=True)
-        await _quietly(tell(agent, "on_tool_end", state, call, entry))
+    closed = [(call, state._result(call, text, is_error=True)) for call in state.pending_calls]
     told = {"cut" if by_person or isinstance(cause, SystemExit) else "error": _words(cause)}
     state._append("stop", {"end": True, "by": None, **told})
     try:
         await save(agent, state)
     except Exception as failed:
         error.add_note(f"saving the state also failed: {_words(failed)}")
-    await _quietly(tell(agent, "on_run_end", state, cause))
+    finally:  # a second cancellation finds all of it recorded, and the reporter hears of the end
+        try:
+            for call, entry in closed:
+                await _quietly(tell(agent, "on_tool_end", state, call, entry))
+        finally:
+            await _quietly(tell(agent, "on_run_end", state, cause))
 
 
 async def _quietly(work: Awaitable[None]) -> None:

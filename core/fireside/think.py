@@ -19,6 +19,7 @@ from fireside.models.base import Delta
 from fireside.requests import Request
 from fireside.run import record_error, save, save_before_think, step_saved, tell
 from fireside.state import State
+from fireside.stores.base import to_its_end
 
 if TYPE_CHECKING:
     from fireside.agent import Agent
@@ -138,6 +139,10 @@ async def _closable(parts: AsyncIterator[Delta | Reply]) -> AsyncGenerator[Delta
             await close()
 
 
+async def _ended(task: asyncio.Task[None]) -> None:
+    await asyncio.wait([task])
+
+
 class _PartialReply:
     """The streamed text of one think: told to the reporter, saved every few seconds, kept where it is cut off."""
 
@@ -155,8 +160,7 @@ class _PartialReply:
     async def __aexit__(self, *_: object) -> None:
         if self._saver is not None:
             self._saver.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.gather(self._saver, return_exceptions=True)
+            await to_its_end(_ended(self._saver))
 
     async def _save_now_and_then(self, every: float) -> None:
         while True:
