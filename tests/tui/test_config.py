@@ -61,6 +61,10 @@ def test_environment_holds_numbers_and_truth_values_as_texts() -> None:
         ("save_partial_every = nan", 1, ["0 for none"]),
         ("model = 5", 1, ["model is 5", "name of a model"]),
         ("base_url = 'localhost'", 1, ['"http://…"']),
+        ("base_url = 'http://'", 1, ['"http://…"']),
+        ("base_url = 'http://a b'", 1, ['"http://…"']),
+        ("base_url = 'http://[::1'", 1, ['"http://…"']),
+        ("base_url = 'http://a:99999'", 1, ['"http://…"']),
         ("always_allow = 'all'", 1, ["a list of names"]),
         ("always_allow = [1]", 1, ["a list of names"]),
         ("system = '''\nmodle = 1\n'''\nmodle = 1", 4, ["'modle'"]),
@@ -80,6 +84,20 @@ def test_error_names_file_line_key_and_what_is_allowed(home: Path, text: str, li
     assert "sk-secret" not in message
     for part in parts:
         assert part in message
+
+
+@pytest.mark.parametrize("text", ["max_tokens = " + "9" * 5000, "x = " + "[" * 5000])
+def test_what_is_too_large_to_be_read_is_a_wrong_file_too(home: Path, text: str) -> None:
+    file = written(home, text)
+    with pytest.raises(ConfigError, match="too large") as caught:
+        load_config()
+    assert str(caught.value).startswith(f"{file}: ")
+    told: list[str] = []
+    assert load_config(despite=told).model == ""
+    assert len(told) == 1
+    with pytest.raises(ConfigError, match="not changed"):
+        save_setting("theme", "x")
+    assert file.read_text() == text
 
 
 def test_error_in_environment_or_option_names_it() -> None:

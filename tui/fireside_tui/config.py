@@ -111,6 +111,17 @@ def paths() -> Paths:
     return Paths(file, Path(dirs.user_data_dir), Path(dirs.user_cache_dir))
 
 
+def is_address(text: str) -> bool:
+    """Whether it names a server: `http://` or `https://`, a host, perhaps a port."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and text.split() == [text]
+    except ValueError:  # the port is no number, or a bracket stays open
+        return False
+
+
 def load_config(
     path: Path | None = None,
     *,
@@ -195,6 +206,8 @@ def _read(file: Path, *, must_exist: bool) -> dict[str, Any]:
         what, _, place = str(error).removesuffix(")").rpartition(" (at ")
         line = place.split(",")[0] if place.startswith("line") else f"line {max(len(text.splitlines()), 1)}"
         raise ConfigError(f"{file}, {line}: this is not TOML: {what}") from None
+    except (ValueError, RecursionError):
+        raise ConfigError(f"{file}: a number or a list in it is too large to be read") from None
     values = _check(values, lambda key: f"{file}, line {toml_edit.line_of(text, key)}")
     store = values.get("store", "")
     if store and "://" not in store:  # a relative folder is meant as seen from the file
@@ -234,4 +247,4 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-__all__ = ["Config", "ConfigError", "Paths", "load_config", "paths", "save_setting"]
+__all__ = ["Config", "ConfigError", "Paths", "is_address", "load_config", "paths", "save_setting"]

@@ -17,7 +17,7 @@ from pydantic import (
     create_model,
 )
 
-from fireside_tui.config import Config
+from fireside_tui.config import Config, is_address
 
 
 def checked(values: Mapping[str, Any], *, texts: bool) -> tuple[dict[str, Any], str | None]:
@@ -33,7 +33,7 @@ def checked(values: Mapping[str, Any], *, texts: bool) -> tuple[dict[str, Any], 
 
 
 def _is_address(value: str) -> str:
-    if value and not value.startswith(("http://", "https://")):
+    if value and not is_address(value):
         raise ValueError("no address")
     return value
 

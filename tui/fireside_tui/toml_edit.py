@@ -96,7 +96,7 @@ def _lines(text: str) -> list[str]:
 def _parsed(text: str) -> dict[str, Any] | None:
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # also of a number or a list that is too large
         return None
 
 
