@@ -221,6 +221,11 @@ def test_export_writes_a_private_file_and_not_over_another(cli: Any, talk: State
     one_line(cli("export", "talk", "-o", str(home / "no" / "x.md")), 1, "No such file or directory")
 
 
+def test_a_folder_that_is_not_there_does_not_become_a_file(cli: Any, talk: State, home: Path) -> None:
+    one_line(cli("export", talk.id, "-o", f"{home}/none/"), 1, f"there is no folder {home}/none")
+    assert not (home / "none").exists()
+
+
 def test_search_finds_what_was_said_and_says_where_nothing_is(cli: Any, talk: State, home: Path) -> None:
     result = cli("search", "since")
     assert result.out.startswith("talk-1  Why *so*?  just now\n  Since ")
@@ -285,7 +290,11 @@ def test_what_another_process_runs_is_neither_renamed_nor_deleted(shell: Any, st
         (["search"], 2, ["WORDS"]),
         (["--store"], 2, ["--store"]),
         (["--store", "", "list"], 2, ["--store needs a value"]),
-        (["list", "--store", "mysql://x"], 1, ["mysql"]),
+        (["list", "--store", "mysql://x"], 2, ["mysql"]),
+        (["list", "--store", "sqlite:///."], 1, ["fireside: ", "unable to open database file"]),
+        (["-p", "--continue", "a"], 2, ["right behind -p"]),
+        (["-p", "a", "--agent", ""], 2, ["--agent needs a FILE"]),
+        (["export", "x", "-o", ""], 2, ["--output needs a FILE"]),
         (["list", "--config", "none.toml"], 2, ["there is no config file none.toml"]),
         (["--model", "x", "list"], 2, ["--model is for the app and -p"]),
         (["--json", "list"], 2, ["put --json behind the command"]),
@@ -294,7 +303,7 @@ def test_what_another_process_runs_is_neither_renamed_nor_deleted(shell: Any, st
         (["-p", "a", "--continue", "--resume", "x"], 2, ["one of them"]),
         (["-p", "a", "--continue"], 1, ["no conversation yet"]),
         (["-p", "a", "--resume", "x"], 1, ["no conversation 'x'"]),
-        (["-p", "a", "--model", "gpt"], 1, ["'gpt' is not a model"]),
+        (["-p", "a", "--model", "gpt"], 2, ["'gpt' is not a model"]),
         (["-p", "a", "--agent", "none.py:x"], 2, ["there is no file none.py"]),
         (["--resume", "x"], 1, ["no conversation 'x'"]),
         (["export", "x", "-f", "pdf"], 2, ["pdf"]),
@@ -335,6 +344,45 @@ def test_a_store_that_is_a_file_is_one_line(cli: Any, home: Path, args: list[str
     one_line(result, 1, str(home / "file"))
 
 
+@pytest.mark.parametrize("args", [["list"], ["show", "x"], ["search", "x"], ["-p", "hi", "-m", "demo"]])
+def test_a_store_below_a_file_is_no_empty_store(cli: Any, home: Path, args: list[str]) -> None:
+    (home / "file").write_text("")
+    one_line(cli(*args, "--store", str(home / "file" / "below")), 1, f"{home / 'file'}: this is a file")
+
+
+def test_a_database_that_fails_is_told_in_its_own_words(cli: Any, home: Path) -> None:
+    result = cli("list", "--store", f"sqlite:///{home}")
+    one_line(result, 1, str(home))
+    assert "OperationalError" not in result.err
+
+
+@pytest.mark.parametrize("loading", ["click", "fireside_tui.cli.root", "fireside_tui.cli.look"])
+def test_ctrl_c_is_one_line_from_the_first_moment(home: Path, loading: str) -> None:
+    code = (
+        "import sys, fireside_tui.cli as cli\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {loading!r}:\n"
+        "            sys.meta_path.remove(self)\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "cli.main(['list'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=clean_env(home), capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "fireside: interrupted\n")
+
+
+def test_many_are_deleted_with_one_look_at_the_list(cli: Any, store: FileStore, monkeypatch: Any) -> None:
+    for n in range(5):
+        add(store, "x", f"id{n}")
+    looks: list[int] = []
+    look = FileStore.list
+    monkeypatch.setattr(FileStore, "list", lambda self: looks.append(1) or look(self))
+    assert cli("delete", "-y", "id0", "id1", "id2", "id3").code == 0
+    assert len(looks) == 1
+    assert [row.id for row in look(store)] == ["id4"]
+
+
 def test_an_unexpected_failure_is_one_line_too(cli: Any, monkeypatch: Any) -> None:
     def fail(place: str) -> None:
         raise ZeroDivisionError("oh\nno\x1b[2J")
@@ -373,6 +421,7 @@ def test_closed_streams_and_a_poor_encoding_are_no_trouble(home: Path, store: Fi
     assert (closed.returncode, closed.stderr) == (0, "")
     full = sh(f"{command} list > /dev/full")
     assert (full.returncode, full.stderr) == (1, "fireside: [Errno 28] No space left on device\n")
+    assert sh(f"{command} show none 2> /dev/full").returncode == 1
 
 
 def test_the_app_wants_a_terminal(shell: Any) -> None:
@@ -404,6 +453,13 @@ def test_doctor_finds_and_never_tells_a_secret(cli: Any, monkeypatch: Any, store
     secret = cli("doctor", "--store", "postgresql://ann:SECRET@127.0.0.1:9/db?password=SECRET&connect_timeout=1")
     assert secret.code == 1
     assert "SECRET" not in result.out + result.err + secret.out + secret.err
+
+
+def test_doctor_sees_an_address_that_is_none(cli: Any, monkeypatch: Any) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "api.example")
+    result = cli("doctor")
+    assert result.code == 1
+    assert "api.example is no address" in result.out
 
 
 def test_doctor_asks_the_terminal_and_leaves_it_as_it_was(terminal: Any) -> None:

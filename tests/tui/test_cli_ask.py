@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import signal
@@ -178,6 +179,19 @@ def test_one_that_runs_elsewhere_is_told_so(ask: Any, store: FileStore) -> None:
         lock.release()
     assert (code, out) == (5, "")
     assert "in use" in err
+    assert "is kept" not in err  # the question is not
+
+
+def test_what_could_not_be_saved_is_not_said_to_be_kept(ask: Any, store: FileStore, monkeypatch: Any) -> None:
+    store.save(State("first", id="a"))
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(FileStore, "write", full)
+    code, _, err = ask("-p", "second", "--resume", "a")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "No space left on device" in err
 
 
 def test_what_broke_off_is_asked_for_again_and_told(ask: Any, api: ApiServer) -> None:
@@ -302,7 +316,14 @@ def test_an_agent_that_is_none_is_one_line(
     assert store.list() == []
 
 
-@pytest.mark.parametrize(("text", "told"), [("x =", "line 1: SyntaxError"), ("\n\n1/0", "line 3: ZeroDivisionError")])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x =", "line 1: SyntaxError"),
+        ("\n\n1/0", "line 3: ZeroDivisionError"),
+        ("import sys\nsys.exit(0)", "line 2: SystemExit: 0"),
+    ],
+)
 def test_a_file_that_fails_says_on_which_line(ask: Any, tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "bad.py").write_text(text)
     code, _, err = ask("-p", "hi", "--agent", "bad.py")

@@ -101,11 +101,15 @@ def _settings(config_file: Path | None, options: Mapping[str, Any] | None) -> It
 def _model(config: Any) -> Iterator[Finding]:
     from fireside import DEFAULT_MODEL
 
+    from fireside_tui.config import is_address
+
     model = config.model or DEFAULT_MODEL
     yield Finding("Model", "model", model + ("" if config.model else " (the usual one)"))
     address = config.base_url or os.environ.get("ANTHROPIC_BASE_URL", "")
     if address:
-        yield Finding("Model", "server", shown_place(address))
+        good = is_address(address)
+        text = "" if good else " is no address: it begins with http:// or https:// and names a host"
+        yield Finding("Model", "server", shown_place(address) + text, "ok" if good else "wrong")
     yield _credentials(needed=model != "demo" and not address)
     proxies = [
         name for name in os.environ if re.fullmatch(r"(all|https?)_proxy", name, re.IGNORECASE) and os.environ[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,17 +27,29 @@ def make_agent(config: Config, store: Store) -> Agent:
             return True
         return f"nobody is here to be asked; tools that may run are named in always_allow in {config.source}"
 
-    return Agent(
-        config.model or DEFAULT_MODEL,
-        system=config.system or None,
-        store=store,
-        approve=approve,
-        base_url=config.base_url or None,
-        effort=config.effort or None,
-        thinking=config.thinking or None,
-        max_tokens=config.max_tokens,
-        save_partial_every=config.save_partial_every or None,
+    return agent_as_told(
+        lambda: Agent(
+            config.model or DEFAULT_MODEL,
+            system=config.system or None,
+            store=store,
+            approve=approve,
+            base_url=config.base_url or None,
+            effort=config.effort or None,
+            thinking=config.thinking or None,
+            max_tokens=config.max_tokens,
+            save_partial_every=config.save_partial_every or None,
+        )
     )
+
+
+def agent_as_told(make: Callable[[], Agent]) -> Agent:
+    """What `make` gives; what it refuses, a model that is none for instance, is a wrong setting: `ConfigError`."""
+    from fireside_tui.config import ConfigError
+
+    try:
+        return make()
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
 
 
 def load_agent(place: str) -> Agent:
@@ -56,7 +69,7 @@ def load_agent(place: str) -> Agent:
     if callable(found) and not isinstance(found, Agent | type):
         try:
             found = found()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise click.ClickException(f"{place}: {_where(error, file)}") from error
     if not isinstance(found, Agent):
         raise click.UsageError(f"{place} is no fireside.Agent but {type(found).__name__}")
@@ -64,6 +77,8 @@ def load_agent(place: str) -> Agent:
 
 
 def _module(file: Path) -> ModuleType:
+    if not file.name:
+        raise click.UsageError("--agent needs a FILE.py:NAME")
     if not file.is_file():
         raise click.UsageError(f"--agent: there is no file {file}")
     spec = importlib.util.spec_from_file_location(f"fireside_agent_{file.stem}", file)
@@ -74,12 +89,12 @@ def _module(file: Path) -> ModuleType:
     sys.path.insert(0, str(file.resolve().parent))  # as for a script: what lies beside it can be imported
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise click.ClickException(f"{file}: {_where(error, str(file))}") from error
     return module
 
 
-def _where(error: Exception, file: str) -> str:
+def _where(error: BaseException, file: str) -> str:
     """The line of the user's own file that failed, and how."""
     line = error.lineno if isinstance(error, SyntaxError) else None
     trace = error.__traceback__

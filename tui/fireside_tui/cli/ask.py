@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fireside_tui.cli import out
-from fireside_tui.cli.frame import BROKEN_PIPE, FAILED, INTERRUPTED, OK, tell, tell_error
+from fireside_tui.cli.frame import BROKEN_PIPE, FAILED, IN_USE, INTERRUPTED, OK, tell, tell_error
 from fireside_tui.cli.given import Given, agent_of, find_id, ids_in, newest_id
 from fireside_tui.cli.printing import AsJson, AsText, Both, Printer
 
@@ -60,7 +60,7 @@ def ask(given: Given, question: str, *, resume: str | None, newest: bool, agent_
         code = FAILED if state.stopped_by == "limit" and state.answer is None else OK
         printer.end(state, code, None)
         return code
-    if code != BROKEN_PIPE and (id := _kept(store, state)):
+    if code not in (BROKEN_PIPE, IN_USE) and (id := _kept(store, state)):
         tell(f"the conversation is kept: fireside -p --resume {id} goes on with it")
     return code
 
@@ -79,9 +79,13 @@ def _with_own_settings(agent: Agent, state: State, options: dict[str, Any]) -> A
 
 
 def _kept(store: Store, state: State) -> str:
-    """The start of its id by which it can be found in the store; empty where it is not there."""
+    """The start of its id by which it can be found in the store; empty where what was asked is not there."""
+    asked = max((entry.seq for entry in state.history if entry.kind == "user"), default=0)
     try:
-        return out.short_ids(ids_in(store)).get(state.id, "") or (state.id if store.read(state.id) is not None else "")
+        record = store.read(state.id)
+        if record is None or record.next_seq <= asked:
+            return ""
+        return out.short_ids(ids_in(store)).get(state.id, state.id)
     except Exception:
         return ""  # why it failed is told already
 

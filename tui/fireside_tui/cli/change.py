@@ -8,7 +8,7 @@ import click
 
 from fireside_tui.cli import out
 from fireside_tui.cli.frame import FAILED, IN_USE, OK, tell, words
-from fireside_tui.cli.given import Given, common
+from fireside_tui.cli.given import Given, common, find_id, ids_in
 from fireside_tui.safe_text import safe_line
 
 
@@ -43,7 +43,8 @@ def delete(given: Given, ids: tuple[str, ...], yes: bool) -> int:
     """Delete conversations for good, after asking once."""
     from fireside.errors import StateInUseError
 
-    chosen = list(dict.fromkeys(given.id(id) for id in ids))
+    known = ids_in(given.store)
+    chosen = list(dict.fromkeys(find_id(given.store, id, known) for id in ids))
     if not yes and not _sure(given, chosen):
         return tell("nothing was deleted", FAILED)
     code = OK

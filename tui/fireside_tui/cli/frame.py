@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 OK, FAILED, USAGE, NO_CREDENTIALS, PROVIDER, IN_USE = range(6)
 INTERRUPTED, BROKEN_PIPE = 130, 141
@@ -17,6 +17,9 @@ Exit codes: 0 done, 1 failed, 2 wrong use or settings, 3 no credentials or
 refused ones, 4 the model's provider failed, 5 the conversation is in use
 elsewhere, 130 Ctrl+C, 129, 143 and the like: 128 and the signal's number."""
 
+DATABASES = ("sqlite3", "psycopg")
+"""Whose errors are told as they are: a server that can't be reached is nothing unexpected."""
+
 COMPLETE = "_FIRESIDE_COMPLETE"
 """Set by the shell when it asks for completions; `_FIRESIDE_COMPLETE=bash_source fireside` prints how to switch that on."""
 
@@ -25,12 +28,15 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs the command line and exits. `args` are those behind the command's name."""
     _mend_streams()
     warnings.showwarning = _show_warning  # type: ignore[assignment]
-    code = run(sys.argv[1:] if args is None else args)
+    try:
+        code = run(sys.argv[1:] if args is None else args)
+    except KeyboardInterrupt:  # so early that what would tell it is not loaded
+        code = tell("interrupted", INTERRUPTED)
     try:
         sys.stdout.flush()
     except (OSError, ValueError) as error:
         code = BROKEN_PIPE if isinstance(error, BrokenPipeError) else code or tell_error(error)
-        _give_up_stdout()
+        _give_up(sys.stdout)
     sys.exit(code)
 
 
@@ -58,7 +64,7 @@ def run(args: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return tell("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        _give_up_stdout()
+        _give_up(sys.stdout)
         return BROKEN_PIPE
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
@@ -89,6 +95,8 @@ def tell_error(error: Exception) -> int:
             return tell(message, IN_USE)
         case FiresideError() | OSError() | LookupError() | ValueError():
             return tell(message, FAILED)
+    if type(error).__module__.partition(".")[0] in DATABASES:
+        return tell(message, FAILED)
     return tell(f"{type(error).__name__}: {message} (FIRESIDE_DEBUG=1 shows where)", FAILED)
 
 
@@ -111,7 +119,7 @@ def tell(message: str, code: int = OK, *, what: str = "fireside") -> int:
         try:
             print(f"{what}: {safe_line(message)}", file=sys.stderr, flush=True)
         except (OSError, ValueError):
-            pass  # nobody is listening
+            _give_up(sys.stderr)  # nobody is listening
     return code
 
 
@@ -136,11 +144,11 @@ def _mend_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _give_up_stdout() -> None:
-    """Python flushes stdout once more when it ends, and would complain of the broken pipe."""
+def _give_up(stream: TextIO) -> None:
+    """Python flushes its streams once more when it ends; what can't be written would be complained of, or be the exit code."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(devnull, sys.stdout.fileno())
+        os.dup2(devnull, stream.fileno())
     except (OSError, ValueError):
         pass
     finally:

@@ -43,13 +43,21 @@ class Given:
 
     @cached_property
     def store(self) -> Store:
-        """Where the conversations are."""
+        """Where the conversations are; raises `ConfigError` for an address that leads to no store."""
         from fireside.stores import open_store
 
+        from fireside_tui.config import ConfigError
+
         place = self.config.place
-        if "://" not in place and Path(place).exists() and not Path(place).is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, "this is a file; the store is a folder, or sqlite:///…", place)
-        return open_store(place)
+        if "://" not in place:
+            there = next((path for path in (Path(place), *Path(place).parents) if path.exists()), None)
+            if there is not None and not there.is_dir():
+                text = "this is a file; the store is a folder, or sqlite:///…"
+                raise NotADirectoryError(errno.ENOTDIR, text, str(there))
+        try:
+            return open_store(place)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
 
     def id(self, start: str) -> str:
         """The whole id of a conversation, from a unique start of it. Raises `LookupError` that lists the choices."""
@@ -60,12 +68,12 @@ class Given:
         return self.store.load(self.id(start))
 
 
-def find_id(store: Store, start: str) -> str:
-    """The id that `start` names in a store: all of it, or a unique start."""
+def find_id(store: Store, start: str, ids: list[str] | None = None) -> str:
+    """The id that `start` names in a store: all of it, or a unique start. `ids` are those of the store, if they are known."""
     from fireside.state import check_id
 
     check_id(start)
-    ids = ids_in(store)
+    ids = ids_in(store) if ids is None else ids
     if start in ids:
         return start
     found = [id for id in ids if id.startswith(start)]
@@ -98,7 +106,7 @@ def newest_id(store: Store) -> str:
 
 def agent_of(given: Given, file: str | None) -> Agent:
     """The Agent that answers: a user's own from a file, or the one that the settings describe."""
-    from fireside_tui.cli.agents import load_agent, make_agent
+    from fireside_tui.cli.agents import agent_as_told, load_agent, make_agent
 
     if file is None:
         return make_agent(given.config, given.store)
@@ -106,7 +114,7 @@ def agent_of(given: Given, file: str | None) -> Agent:
     changes = {key: given.options[key] for key in ("model", "system") if given.options.get(key)}
     if "store" in given.options or agent.store is None:
         changes["store"] = given.store
-    return agent.copy(**changes) if changes else agent
+    return agent_as_told(lambda: agent.copy(**changes)) if changes else agent
 
 
 def common(command: Callable[..., Any]) -> Callable[..., Any]:

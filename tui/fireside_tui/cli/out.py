@@ -91,6 +91,8 @@ def indented(text: str, by: str = "  ") -> str:
 
 def wrapped(text: str) -> str:
     """Prose broken between words where it is wider than the terminal; code, tables and what is piped stay as they are."""
+    if width() is None:
+        return text
     lines, fence = [], ""
     for line in text.split("\n"):
         fence, code = next_fence(line, fence)

@@ -68,8 +68,9 @@ class AsText(Printer):
 
     def on_retry(self, state: State, error: Exception, attempt: int, delay: float) -> None:
         """What was written is void, and cannot be taken back."""
+        when = f"in {delay:.0f} s" if delay >= 0.5 else "at once"
         again = "; the answer begins again below" if self._said else ""
-        self._note(f"{words(error)}; asking again in {delay:.0f} s{again}")
+        self._note(f"{words(error)}; asking again {when}{again}")
         self._said = ""
 
     def on_tool_start(self, state: State, call: ToolCall) -> None:

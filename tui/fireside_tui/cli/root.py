@@ -43,7 +43,8 @@ class Lazy(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """As click does; a question without quotes is told so."""
         if ctx.params.get("question") is not None and args[0] not in COMMANDS:
-            raise click.UsageError("the question is one argument: put it in quotes", ctx)
+            told = "is one argument: put it in quotes" if ctx.params["question"] else "stands right behind -p"
+            raise click.UsageError(f"the question {told}", ctx)
         if args[0] not in COMMANDS and (near := difflib.get_close_matches(args[0], COMMANDS, 1)):
             raise click.UsageError(f"there is no command {args[0]!r}; did you mean {near[0]!r}?", ctx)
         return super().resolve_command(ctx, args)

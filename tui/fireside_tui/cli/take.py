@@ -28,6 +28,8 @@ def export(given: Given, id: str, format_name: str | None, output: str | None, f
     """
     from fireside_tui import export as exports
 
+    if output == "":
+        raise click.UsageError("--output needs a FILE")
     if format_name is None:
         format_name = "json" if output is not None and output.lower().endswith(".json") else "md"
     chosen = cast(exports.Format, format_name)
@@ -39,6 +41,8 @@ def export(given: Given, id: str, format_name: str | None, output: str | None, f
     file = Path(output).expanduser()
     if file.is_dir():
         file = file / exports.file_name(state, chosen)
+    elif output.endswith(("/", os.sep)):
+        raise click.ClickException(f"there is no folder {file}")
     flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)
     try:
         with open(os.open(file, flags, 0o600), "w", encoding="utf-8") as handle:
