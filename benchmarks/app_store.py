@@ -9,9 +9,10 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks.app_texts import answer, question
 from fireside import Agent, FileStore, State
 from fireside.testing import FakeModel, tool_call
+
+from benchmarks.app_texts import answer, question
 
 LAST = "th\u03b5-last-words"
 """What ends the last message of a long conversation, and stands nowhere else."""

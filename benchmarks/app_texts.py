@@ -44,7 +44,9 @@ def mixed(size: int) -> str:
 def table(rows: int) -> str:
     """One table with so many rows."""
     head = "| station | reading | remark |\n|---|---:|---|\n"
-    return head + "".join(f"| buoy {n} | `{n * 7 % 1000}` | seen **{n}** times, {'' if n % 3 else 'not '}calm |\n" for n in range(rows))
+    return head + "".join(
+        f"| buoy {n} | `{n * 7 % 1000}` | seen **{n}** times, {'' if n % 3 else 'not '}calm |\n" for n in range(rows)
+    )
 
 
 def deltas(text: str, last: str) -> list[str]:
@@ -61,4 +63,6 @@ def answer(n: int) -> str:
     """What the model says in turn `n`: some 600 characters, prose or a bit of everything."""
     if n % 3:
         return SECTION.format(n=n)[:600].rpartition("\n")[0]
-    return "\n\n".join(f"Paragraph {k} of answer {n}. " + "The wind is steady and the water is clear. " * 4 for k in range(3))
+    return "\n\n".join(
+        f"Paragraph {k} of answer {n}. " + "The wind is steady and the water is clear. " * 4 for k in range(3)
+    )

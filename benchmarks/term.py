@@ -70,7 +70,7 @@ class Screen(Term):
             looked = max(after, len(self.out) - len(want))
             if not alive or time.monotonic() > end:
                 why = f"within {timeout:.0f} s" if alive else f"before the program ended ({self.ended(1)})"
-                raise Lost(f"{text!r} was not written {why}; the last bytes are {bytes(self.out[-300:])!r}")
+                raise Lost(f"{text!r} was not written {why}; the screen:\n{self.picture()}")
             alive = self.pump(0.2)
 
     def key(self, keys: str, want: str | bytes = "", timeout: float = 20) -> float:
@@ -101,7 +101,7 @@ class Screen(Term):
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if not self.pump(left):
-                raise Lost(f"the program ended ({self.ended(1)}); the last bytes are {bytes(self.out[-300:])!r}")
+                raise Lost(f"the program ended ({self.ended(1)}); the screen:\n{self.picture()}")
 
     def settle(self, quiet: float = 0.3, timeout: float = 10) -> None:
         """Drains until nothing has been written for so long."""
@@ -125,6 +125,10 @@ class Screen(Term):
         return term._UNKNOWN_TO_PYTE.sub(b"", data)
 
     _drawn = 0
+
+    def picture(self) -> str:
+        """The screen, to look at."""
+        return "\n".join(line.rstrip() for line in self.rows())
 
     # -- what /proc says
 
