@@ -77,6 +77,7 @@ class FiresideApp(App[int]):
         """The first frame shows the empty screen; all that takes time comes after it."""
         self._filters.append(ControlFilter())
         self.main = MainScreen(self.config)
+        self.main.fit(self.size)
         self.push_screen(self.main)
         if not self.is_headless:
             self._take_signals()

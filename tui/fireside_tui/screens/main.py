@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
@@ -77,10 +78,25 @@ class MainScreen(Commands):
         super().__init__()
         self.config = config
         self.ready = asyncio.Event()
+        self._styled = False
         self.files: tuple[str, ...] = ()
         self._rows_due = False
         self._recalled = 0
         self._flushing = False
+
+    def fit(self, size: Size) -> None:
+        """Takes the classes that this size gives. Before the mount, or all styles would have to be applied once more."""
+        for breakpoints, length in (
+            (self.HORIZONTAL_BREAKPOINTS, size.width),
+            (self.VERTICAL_BREAKPOINTS, size.height),
+        ):
+            self.add_class(max((at, name) for at, name in breakpoints if at <= length)[1], update=False)
+
+    def update_node_styles(self, animate: bool = True) -> None:
+        """Not for Textual's first call: it comes as the screen is shown, when all styles have just been applied."""
+        if self._styled:
+            super().update_node_styles(animate)
+        self._styled = True
 
     def compose(self) -> ComposeResult:
         """The panes."""
@@ -98,6 +114,7 @@ class MainScreen(Commands):
 
     async def begin(self, conversations: Conversations) -> None:
         """The store is open."""
+        await self.chat.complete()
         self.conversations = conversations
         conversations.on_rows = self.rows_changed
         typed = self.chat.composer.text
@@ -315,6 +332,8 @@ class MainScreen(Commands):
 
     @on(Composer.Paged)
     def _on_paged(self, event: Composer.Paged) -> None:
+        if not self.ready.is_set():
+            return
         transcript = self.chat.transcript
         transcript.action_page_up() if event.by < 0 else transcript.action_page_down()
 

@@ -36,25 +36,29 @@ class Chat(Vertical, Listener):
         self.show_thinking = False
         self.missing = ""
         """What is missing for an answer, in one line."""
+        self._transcript = Transcript(id="transcript")
         self._narrator: Narrator | None = None
         self._used = 0
 
     def compose(self) -> ComposeResult:
-        """From top to bottom."""
+        """From top to bottom; the transcript comes later, see `complete`."""
         yield ChatHeading(id="heading")
         yield MessageBar(id="message-bar")
         yield Welcome(id="welcome")
-        yield Transcript(id="transcript")
         yield ApprovalBar(id="approval")
         yield CommandHints(id="hints")
         yield Line(id="attached")
         yield Composer(id="composer")
         yield StatusLine(id="status")
 
+    async def complete(self) -> None:
+        """Puts the transcript in: a third of the first frame's styles are its own, and the first frame shows none of it."""
+        await self.mount(self._transcript, after="#welcome")
+
     @property
     def transcript(self) -> Transcript:
         """The transcript."""
-        return self.query_one(Transcript)
+        return self._transcript
 
     @property
     def composer(self) -> Composer:
