@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,31 @@ def test_the_library_loads_neither_the_sdk_nor_a_screen(code: str) -> None:
 )
 def test_what_drives_the_app_loads_no_screen(module: str) -> None:
     assert loaded_by(f"import fireside_tui.{module}") & {"anthropic", "textual"} == set()
+
+
+FIRST_FRAME = """
+from fireside_tui.app import FiresideApp
+from fireside_tui.cli.root import fireside
+from fireside_tui.config import load_config
+
+class Drawn(FiresideApp):
+    def _begin(self):
+        self.exit()
+
+Drawn(load_config()).run(headless=True, size=(120, 36))
+"""
+
+
+def test_the_first_frame_loads_nothing_that_it_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("FIRESIDE_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    heavy = {
+        "anthropic", "pydantic", "httpx2", "markdown_it", "pygments", "sqlite3", "psycopg", "email", "html", "tomllib",
+    }  # fmt: skip
+    loaded = loaded_by(FIRST_FRAME)
+    assert "textual" in loaded
+    assert loaded & heavy == set()
 
 
 @pytest.mark.parametrize("module", [fireside, fireside.testing])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import sys
 from typing import Any
@@ -42,6 +41,8 @@ class Lazy(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """As click does; a question without quotes is told so."""
+        import difflib
+
         if ctx.params.get("question") is not None and args[0] not in COMMANDS:
             told = "is one argument: put it in quotes" if ctx.params["question"] else "stands right behind -p"
             raise click.UsageError(f"the question {told}", ctx)
