@@ -69,6 +69,7 @@ class AnthropicModel:
             client = await self._client()
             events = await self._events(client, body)
             try:
+                self._check_stream(events.response.headers.get("content-type", ""))
                 reader = ReplyReader(self.name, events.response.headers.get("request-id"))
                 async for event in events:
                     for delta in reader.take(event):
@@ -112,6 +113,13 @@ class AnthropicModel:
             if not ("thinking" in said and ("signature" in said or "`data`" in said) and has_thinking(body)):
                 raise
         return await _post(client, without_thinking(body))
+
+    def _check_stream(self, content_type: str) -> None:
+        if content_type and not content_type.startswith("text/event-stream"):
+            raise ProviderError(
+                f"the server at {host_of(address_of(self._base_url))} does not speak the Anthropic Messages API: it answered with "
+                f"{content_type.partition(';')[0]} in place of a stream; check the address"
+            )
 
     def _told(self, error: Exception) -> ProviderError:
         host = host_of(address_of(self._base_url))

@@ -67,9 +67,10 @@ class DemoModel:
 
 def _delay_from_environment() -> float:
     try:
-        return max(0.0, float(os.environ.get("FIRESIDE_DEMO_DELAY", DELAY)))
+        delay = float(os.environ.get("FIRESIDE_DEMO_DELAY", DELAY))
     except ValueError:
         return DELAY
+    return max(0.0, delay) if delay <= 60 else DELAY  # also where it is inf or nan
 
 
 def _said(message: Message) -> str:

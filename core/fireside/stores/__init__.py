@@ -20,6 +20,8 @@ def open_store(place: str | os.PathLike[str]) -> Store:
     address = os.fspath(place)
     kind, found, rest = address.partition("://")
     if not found:
+        if address.startswith(("sqlite:", "postgres:", "postgresql:")):
+            raise ValueError(f"{address!r} lacks its slashes: write sqlite:///runs.db or postgresql://host/name")
         if not address or "\0" in address:
             raise ValueError(f"{address!r} is no place for a store: give a folder, sqlite:///… or postgresql://…")
         from fireside.stores.file import FileStore

@@ -61,6 +61,7 @@ CREATE TABLE entries (
     PRIMARY KEY (state, seq)
 ) WITHOUT ROWID;
 """
+_MAGIC = b"SQLite format 3\0"
 _SET_COLUMNS = ", ".join(f"{name} = ?" for name in COLUMNS.split(", ")[1:])
 _NO_COLUMNS = (None,) * 13
 
@@ -282,6 +283,8 @@ class SQLiteStore(Store):
 
     def _connect(self) -> sqlite3.Connection:
         _make_file(self.path)
+        if 0 < os.path.getsize(self.path) < len(_MAGIC):  # SQLite would take a file of a few bytes for an empty one
+            raise sqlite3.DatabaseError("file is not a database")
         # a connection is closed by whoever drops the last reference, so SQLite's own check of the thread is off
         db = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
         try:

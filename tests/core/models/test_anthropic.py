@@ -267,6 +267,12 @@ class TestFaults:
         if fault != "window full":
             assert isinstance(error.__cause__, anthropic.APIError | httpx2.HTTPError | ValueError)
 
+    async def test_a_server_that_speaks_something_else_is_told_so_at_once(self, api: ApiServer) -> None:
+        api.reply(support.Html(200, "<html>router login</html>"))
+        with pytest.raises(ProviderError, match="does not speak the Anthropic Messages API") as raised:
+            await whole(model(api), asking())
+        assert not raised.value.retryable
+
     async def test_the_request_id_is_in_the_message(self, api: ApiServer) -> None:
         api.reply(HttpError(500), Say("abc" * 20, fault=support.ErrorEvent()))
         for _ in range(2):

@@ -228,3 +228,18 @@ class TestAddresses:
         assert FileStore(tmp_path / "link") == FileStore(tmp_path / "runs" / ".." / "runs")
         assert hash(FileStore(tmp_path / "link")) == hash(FileStore(tmp_path / "runs"))
         assert FileStore(tmp_path / "a") != FileStore(tmp_path / "b")
+
+
+@pytest.mark.parametrize("content", [b"x", b"some other text\n", b"SQLite format 3"])
+def test_a_small_file_of_something_else_is_not_written_over(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes"
+    path.write_bytes(content)
+    with pytest.raises(sqlite3.DatabaseError, match="not a database"):
+        SQLiteStore(path).save(State("hello"))
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("address", ["sqlite:runs.db", "postgresql:runs"])
+def test_an_address_without_its_slashes_is_no_folder(address: str) -> None:
+    with pytest.raises(ValueError, match="slashes"):
+        open_store(address)
