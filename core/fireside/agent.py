@@ -234,7 +234,7 @@ class Agent:
         """`start`, for a running event loop."""
         session = self._need_session("start")
         state = await session.astate()
-        if state.task is not None:
+        if state.context:
             raise ValueError(
                 f"the session {session.session_id!r} has a task already: agent.resume() continues it, "
                 "another session_id starts a new one"
@@ -253,8 +253,10 @@ class Agent:
         """`resume`, for a running event loop."""
         session = self._need_session("resume")
         state = await session.astate()
-        if state.task is None:
-            raise LookupError(f"there is no session {session.session_id!r} to resume: agent.start(task) begins one")
+        if not state.context:  # also where it went back to a checkpoint from before its start
+            raise LookupError(
+                f"there is no task in the session {session.session_id!r} to resume: agent.start(task) begins one"
+            )
         if (state.is_answered() or state.is_finished()) and not state.pending_calls:
             return state.answer
         return await self.arun(state)

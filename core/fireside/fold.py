@@ -195,9 +195,9 @@ class Fold:
             self.usage += usage
 
     def _user(self, entry: HistoryEntry) -> None:
-        text = entry.text
+        text = entry.read_text()
         if type(entry.content) is not str:
-            entry.blocks  # noqa: B018  a malformed picture raises here, before anything is changed
+            entry.read_blocks()  # a malformed picture raises here, before anything is changed
         if self.task is None:
             self.task = text
         self._said(entry)
@@ -238,8 +238,9 @@ class Fold:
     def _reply(self, entry: HistoryEntry) -> None:
         content = entry.content
         calls = _calls_in(content["blocks"])
-        usage, seen = Usage.from_json(content["usage"]), content["seen"]
-        text = "" if calls else entry.text
+        usage, seen = _usage(content["usage"]), content["seen"]
+        _need(type(seen) is int)
+        text = "" if calls else entry.read_text()
         if self.pending:  # damage: the results of the turn before are lost
             self._close_turn()
         self.partial = None
@@ -285,7 +286,7 @@ class Fold:
         _need(call is not None)
         assert call is not None
         if type(entry.content) is not str:
-            entry.blocks  # noqa: B018  malformed content raises here
+            entry.read_blocks()  # malformed content raises here
         if call not in self.calls or call.n in self.results:
             raise LookupError("a result without its call")
         self.results = {**self.results, call.n: entry}
@@ -313,7 +314,7 @@ class Fold:
         self.approvals = {**self.approvals, entry.call.n: allowed or content.get("reason") or False}
 
     def _ask(self, entry: HistoryEntry) -> None:
-        self._spend(entry, Usage.from_json(entry.content["usage"]))
+        self._spend(entry, _usage(entry.content["usage"]))
 
     def _human(self, entry: HistoryEntry) -> None:
         _need(isinstance(entry.content, dict))
@@ -322,7 +323,7 @@ class Fold:
         content = entry.content
         _need(isinstance(content["summary"], str))
         kept = set(content["kept"])
-        usage = Usage.from_json(content.get("usage") or {})
+        usage = _usage(content.get("usage") or {})
         self.items = [entry, *(item for item in self.items if item.seq in kept)]
         self.partial = None
         self.last_usage = Usage()
@@ -418,7 +419,9 @@ def _calls_in(blocks: list[Json]) -> tuple[ToolCall, ...]:
         if kind == "text":
             _need(type(raw["text"]) is str)
         elif kind == "tool_call":
-            calls.append(ToolCall(raw["id"], raw["name"], raw["args"], len(calls), raw.get("unreadable")))
+            call = block_from_json(raw, len(calls))
+            assert isinstance(call, ToolCall)
+            calls.append(call)
         else:
             block_from_json(raw)
     return tuple(calls)
@@ -427,6 +430,13 @@ def _calls_in(blocks: list[Json]) -> tuple[ToolCall, ...]:
 def _need(held: bool) -> None:
     if not held:
         raise ValueError("the entry lacks what its kind needs")
+
+
+def _usage(raw: Json) -> Usage:
+    usage = Usage.from_json(raw)
+    *tokens, cost = usage
+    _need(all(isinstance(value, int) for value in tokens) and (cost is None or isinstance(cost, int | float)))
+    return usage
 
 
 def message_of(item: Item) -> Message | None:

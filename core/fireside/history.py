@@ -31,7 +31,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from fireside.messages import Block, Image, Json, Text, ToolCall, blocks_from_json
+from fireside.messages import Block, Json, Text, ToolCall, block_from_json, blocks_from_json, word
+
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""What a damaged entry may raise where its content is read."""
 
 VERSION = 1
 """The version of the format on disk. It stands in each label and in each first entry."""
@@ -60,7 +63,22 @@ class HistoryEntry:
 
     @property
     def text(self) -> str:
-        """What a person reads of it; empty for entries that say nothing."""
+        """What a person reads of it; empty for entries that say nothing, or hold what can't be read."""
+        try:
+            return self.read_text()
+        except MALFORMED:
+            return ""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The content of a `user`, `reply` or `tool_result` entry as blocks; empty for others, and where it can't be read."""
+        try:
+            return self.read_blocks()
+        except MALFORMED:
+            return ()
+
+    def read_text(self) -> str:
+        """`text`. Raises one of `MALFORMED` for an entry that can't be read."""
         content = self.content
         match self.kind:
             case "reply":
@@ -79,19 +97,18 @@ class HistoryEntry:
                 return "".join(part.get("text", "") for part in content)
         return content if isinstance(content, str) else ""
 
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """The content of a `user`, `reply` or `tool_result` entry as blocks; empty for the other kinds."""
+    def read_blocks(self) -> tuple[Block, ...]:
+        """`blocks`. Raises one of `MALFORMED` for an entry that can't be read."""
         content = self.content
         if self.kind == "reply":
             return blocks_from_json(content["blocks"])
         if self.kind == "user":
             if isinstance(content, str):
                 return (Text(content),)
-            images = [Image(image["data"], image["media_type"]) for image in content["images"]]
-            return (*images, Text(content["text"])) if content["text"] else tuple(images)
+            images = [block_from_json({**image, "type": "image"}) for image in content["images"]]
+            return (*images, Text(word(content["text"]))) if content["text"] else tuple(images)
         if self.kind == "tool_result":
-            return blocks_from_json(content) if isinstance(content, list) else (Text(content),)
+            return blocks_from_json(content) if isinstance(content, list) else (Text(word(content)),)
         return ()
 
     def to_json(self) -> dict[str, Json]:

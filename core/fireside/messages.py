@@ -123,16 +123,24 @@ Block: TypeAlias = Text | Thinking | Image | ToolCall | ToolResult | Unknown
 
 
 def block_from_json(raw: Mapping[str, Json], n: int = 0) -> Block:
-    """The block that `to_json` wrote; `n` is the place of a tool call among those of its reply."""
+    """The block that `to_json` wrote; `n` is the place of a tool call among those of its reply.
+
+    Raises `KeyError`, `TypeError` or `ValueError` where it is not what `to_json` writes.
+    """
     match raw["type"]:
         case "text":
-            return Text(raw["text"])
+            return Text(word(raw["text"]))
         case "thinking":
-            return Thinking(raw.get("text", ""), raw.get("signature"), raw.get("redacted"))
+            signature, redacted = raw.get("signature"), raw.get("redacted")
+            for seal in (signature, redacted):
+                word(seal or "")
+            return Thinking(word(raw.get("text", "")), signature, redacted)
         case "tool_call":
-            return ToolCall(raw["id"], raw["name"], raw["args"], n, raw.get("unreadable"))
+            if type(raw["args"]) is not dict:
+                raise TypeError("the arguments of a call are a dict")
+            return ToolCall(word(raw["id"]), word(raw["name"]), raw["args"], n, raw.get("unreadable"))
         case "image":
-            return Image(raw["data"], raw["media_type"])
+            return Image(word(raw["data"]), word(raw["media_type"]))
         case "tool_result":
             parts = tuple(block_from_json(part) for part in raw["content"])
             return ToolResult(raw["call"], parts, raw["is_error"])  # type: ignore[arg-type]
@@ -140,6 +148,13 @@ def block_from_json(raw: Mapping[str, Json], n: int = 0) -> Block:
             return Unknown(raw["data"])
         case _:
             return Unknown(dict(raw))
+
+
+def word(value: Json) -> str:
+    """The value, which has to be a `str`. Raises `TypeError` for anything else."""
+    if type(value) is not str:
+        raise TypeError(f"a str is needed here, not {type(value).__name__}")
+    return value
 
 
 def blocks_from_json(raw: list[Json]) -> tuple[Block, ...]:

@@ -120,12 +120,12 @@ async def _end_early(agent: Agent, state: State, error: BaseException) -> None:
     by_person = isinstance(cause, KeyboardInterrupt | asyncio.CancelledError)
     text = INTERRUPTED if by_person else f"(aborted: {type(cause).__name__})"
     closed = [(call, state._result(call, text, is_error=True)) for call in state.pending_calls]
-    told = {"cut" if by_person or isinstance(cause, SystemExit) else "error": _words(cause)}
+    told = {"cut" if by_person or isinstance(cause, SystemExit) else "error": words(cause)}
     state._append("stop", {"end": True, "by": None, **told})
     try:
         await save(agent, state)
     except Exception as failed:
-        error.add_note(f"saving the state also failed: {_words(failed)}")
+        error.add_note(f"saving the state also failed: {words(failed)}")
     finally:  # a second cancellation finds all of it recorded, and the reporter hears of the end
         try:
             for call, entry in closed:
@@ -139,17 +139,21 @@ async def _quietly(work: Awaitable[None]) -> None:
     try:
         await work
     except Exception as error:
-        warnings.warn(f"the reporter failed: {_words(error)}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"the reporter failed: {words(error)}", RuntimeWarning, stacklevel=2)
 
 
-def _words(error: BaseException) -> str:
-    text = str(error)
+def words(error: BaseException) -> str:
+    """The type and the message of an exception."""
+    try:
+        text = str(error)
+    except Exception:  # whatever is wrong with its words, the run has to be closed
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def record_error(state: State, error: BaseException) -> HistoryEntry:
     """An entry that says what failed."""
-    return state._append("error", _words(error), is_error=True, error=error)
+    return state._append("error", words(error), is_error=True, error=error)
 
 
 def fingerprint(agent: Agent) -> dict[str, Json]:

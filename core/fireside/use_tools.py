@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ToolError
 from fireside.messages import Json, ToolCall
-from fireside.run import save, step_saved, tell
+from fireside.run import save, step_saved, tell, words
 from fireside.state import State
 from fireside.sync import call as call_user
 from fireside.sync import from_signal_handler
@@ -113,8 +113,7 @@ async def _run_one(agent: Agent, state: State, call: ToolCall, tool: Tool, args:
         await _record(agent, state, call, str(error) or "(the tool failed and gave no reason)", is_error=True)
     except Exception as error:
         if not from_signal_handler(error):  # else it is the run's, and no result of this tool
-            text = f"({type(error).__name__}: {error})"
-            await _record(agent, state, call, text, is_error=True, error=error)
+            await _record(agent, state, call, f"({words(error)})", is_error=True, error=error)
         raise
     else:
         await _record(agent, state, call, content)

@@ -412,3 +412,19 @@ def test_a_killed_run_is_told_as_unknown_and_continues(tmp_path: Path) -> None:
     with pytest.warns(ResumeWarning):
         assert Agent(model, store=store).run(state) == "I will check."
     assert store.load("s").status == "waiting"
+
+
+def test_an_exception_without_words_ends_a_run_like_any_other(tmp_path: Path) -> None:
+    class Wordless(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    @tool
+    def fails() -> None:
+        raise Wordless
+
+    state = State("go", id="s")
+    with pytest.raises(Wordless):
+        Agent(FakeModel([tool_call("fails")]), tools=[fails], store=FileStore(tmp_path)).run(state)
+    assert state.status == FileStore(tmp_path).load("s").status == "failed"
+    assert state.history[-2].text == "(Wordless)"

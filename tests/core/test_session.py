@@ -147,6 +147,17 @@ def test_a_run_that_died_can_go_back_to_a_checkpoint(tmp_path: Path) -> None:
     assert mine.state.status == "new"
 
 
+def test_one_that_went_back_to_before_its_start_can_be_started_again(tmp_path: Path) -> None:
+    mine = session(FileStore(tmp_path))
+    mine.checkpoint(message="empty")
+    agent = Agent(FakeModel(["done", "again"]), session=mine)
+    agent.start("Process 1000 items")
+    mine.resume_from_checkpoint()
+    with pytest.raises(LookupError, match="start"):
+        agent.resume()
+    assert agent.start("Process 10 items") == "again"
+
+
 def test_what_a_checkpoint_holds_can_be_changed_by_who_gets_it(tmp_path: Path) -> None:
     mine = session(FileStore(tmp_path))
     mine.checkpoint(state={"done": 1}, message="first")

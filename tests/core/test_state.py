@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -12,6 +13,7 @@ from fireside import Image, State, ToolCall
 from fireside.fold import UNKNOWN_RESULT
 from fireside.label import LABEL_TASK
 from fireside.messages import ToolResult
+from fireside.requests import build
 from fireside.stores.base import Record
 
 
@@ -40,6 +42,14 @@ def loaded(state: State, *, held: bool = False) -> State:
     """The State as it comes back from a store."""
     raw = json.loads(json.dumps([entry.to_json() for entry in state.history]))
     return State._from_record(state.id, Record(raw), None, held=held)  # type: ignore[arg-type]
+
+
+def paths(value: object, before: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """The way to each value inside a JSON value."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, part in parts:
+        yield (*before, step)
+        yield from paths(part, (*before, step))
 
 
 def nested(deep: int) -> object:
@@ -224,6 +234,33 @@ class TestLoading:
         assert again.answer == "Hi"
         assert again.forked_from is None
         assert "could not be read" in texts(again)[-1]
+
+    def test_any_one_value_may_be_damaged(self) -> None:
+        """Each value of each entry in turn becomes something else: what is there can be read, asked with and saved."""
+        state = State("go", id="s", data={"a": [1]})
+        state.checkpoint("here", {"n": 1})
+        reply(state, "I look", "look", "hear")
+        result(state, 1, "text")
+        state._result(state.pending_calls[0], [{"type": "text", "text": "t"}, Image("aGk=", "image/png").to_json()])
+        state.add_user_message("and this?", Image("aGk=", "image/png"))
+        reply(state, "done")
+        state.rename("Title")
+        raw = [entry.to_json() for entry in state.history]
+        for n, entry in enumerate(raw):
+            for path in paths(entry):
+                if path == ("seq",) or path[:1] == ("origin",):
+                    continue
+                for value in (None, True, 5, "x", [], {}, [None], [[1]], {"type": "text"}):
+                    damaged = copy.deepcopy(raw)
+                    place = damaged[n]
+                    for step in path[:-1]:
+                        place = place[step]
+                    place[path[-1]] = value
+                    again = State._from_record("s", Record(damaged), None, held=False)  # type: ignore[arg-type]
+                    assert all(isinstance(each.text, str) and isinstance(each.blocks, tuple) for each in again.history)
+                    build(again._fold.messages(), system="")
+                    reply(again, "went on")
+                    assert loaded(again).to_json() == again.to_json()
 
     def test_an_unknown_kind_stays_in_the_history(self) -> None:
         state = State("go")
