@@ -240,3 +240,42 @@ async def test_keys_that_come_in_one_go_go_where_they_are_meant(tmp_path: Path) 
         for key, character in (("ctrl+o", None), ("slash", "/"), *((letter, letter) for letter in "app")):
             it.app.post_message(Key(key, character))
         await it.until(lambda: it.titles == ["apples"])
+
+
+async def test_a_key_that_leaves_a_box_does_not_overtake_what_was_typed_before_it(tmp_path: Path) -> None:
+    from textual.events import Key
+
+    id = await talk(tmp_path, "apples")
+    async with opened(tmp_path) as it:
+        await it.main.open(id)
+        for key, character in (*((letter, letter) for letter in "half"), ("ctrl+n", None), ("b", "b")):
+            it.app.post_message(Key(key, character))
+        await it.until(lambda: it.current.id != id and it.box == "b")
+        await it.main.open(id)
+        assert it.box == "half"
+
+
+async def test_enter_sends_where_it_was_pressed_however_soon_one_goes_on(tmp_path: Path) -> None:
+    from textual.events import Key
+
+    id = await talk(tmp_path, "apples")
+    async with opened(tmp_path) as it:
+        await it.main.open(id)
+        conversation = it.current
+        for key, character in (("h", "h"), ("i", "i"), ("enter", "\r"), ("ctrl+n", None), ("b", "b")):
+            it.app.post_message(Key(key, character))
+        await it.until(lambda: it.current.id != id and it.box == "b")
+        await it.until(lambda: [e.text for e in conversation.state.history if e.kind == "user"] == ["apples", "hi"])
+        await it.main.open(id)
+        assert it.box == ""
+
+
+async def test_what_is_said_in_passing_is_said_once_and_hides_little(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(80, 24)) as it:
+        for words in ("one", "two", "three", "three"):
+            it.main.say(words)
+        await it.pilot.pause()
+        assert it.said == ["two", "three"]
+        toasts = it.app.screen.query("Toast")
+        composer = it.main.chat.composer.region
+        assert not any(toast.region.overlaps(composer) for toast in toasts)

@@ -298,3 +298,57 @@ async def test_the_keys_on_a_message(tmp_path: Path) -> None:
         await it.until(lambda: len(it.app.screen_stack) == 3)
         await it.press("!", "ctrl+s")
         await it.until(lambda: it.current.state.answer == "other")
+
+
+@tool
+def poke(at: str) -> str:
+    """Pokes."""
+    return "poked"
+
+
+async def test_after_a_no_with_a_reason_the_keys_go_to_the_next_question(tmp_path: Path) -> None:
+    model = FakeModel([[tool_call("poke", at="a"), tool_call("poke", at="b")], "done"])
+    async with opened(tmp_path, model, tools=[poke]) as it:
+        await it.send("go", answered=False)
+        await it.until(lambda: it.current.approval is not None and it.main.chat.approval_bar.has_focus)
+        await it.press("r")
+        await it.until(lambda: len(it.app.screen_stack) == 3)
+        await it.press(*"why", "enter")
+        await it.until(lambda: it.current.approval is not None and it.current.approval.call.args["at"] == "b")
+        await it.until(lambda: it.main.chat.approval_bar.has_focus)
+        await it.press("y")
+        await it.until(lambda: not it.current.running)
+        assert it.box == ""
+        assert [entry.text for entry in it.current.state.history if entry.kind == "tool_result"][1] == "poked"
+
+
+async def test_the_keys_below_say_stop_only_while_there_is_something_to_stop(tmp_path: Path) -> None:
+    gate = Gate()
+    async with opened(tmp_path, gate) as it:
+
+        def keys() -> str:
+            return str(it.main.query_one("#keys").content)
+
+        await it.send("one", answered=False)
+        await gate.is_asked("one")
+        await it.until(lambda: "Stop" in keys())
+        gate.let_on("one")
+        await it.until(lambda: "Stop" not in keys())
+
+
+async def test_an_answer_stands_under_the_name_of_its_model(tmp_path: Path) -> None:
+    async with opened(tmp_path, FakeModel(["hello"], name="small-one")) as it:
+        await it.send("hi")
+        id = it.current.id
+        assert [item.name for item in it.main.chat.transcript.items if item.kind == "assistant"] == ["small-one"]
+    async with opened(tmp_path) as it:
+        await it.main.open(id)
+        assert [item.name for item in it.main.chat.transcript.items if item.kind == "assistant"] == ["small-one"]
+
+
+async def test_a_setting_with_a_wrong_word_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path, ["done"], tools=[poke]) as it:
+        await it.command("/tools maybe")
+        assert list(it.app.conversations.agent.tools) == ["poke"]
+        await it.command("/allow nothing")
+        assert it.said == ["/tools on, or /tools off.", "There is no tool nothing; there are poke."]

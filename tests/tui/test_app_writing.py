@@ -253,3 +253,18 @@ async def test_a_file_goes_along(tmp_path: Path) -> None:
         await it.command(f"/attach {tmp_path}")
         await it.until(lambda: it.said)
         assert any("is a folder" in words for words in it.said)
+
+
+async def test_a_file_that_is_gone_is_told_and_the_message_stays(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("words")
+    async with opened(tmp_path) as it:
+        await it.command(f"/attach {tmp_path / 'nowhere'}")
+        assert it.said == [f"{tmp_path / 'nowhere'}: No such file or directory."]
+        await it.command(f"/attach {file}")
+        file.unlink()
+        await it.write("look")
+        await it.press("enter")
+        await it.until(lambda: f"{file}: No such file or directory." in it.said)
+        assert it.box == "look"
+        assert it.main.files == (str(file),)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from functools import partial
 from typing import Any, ClassVar
 
 from fireside import Agent
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
@@ -16,6 +18,7 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.widget import Widget
 
+from fireside_tui.commands import COMMANDS
 from fireside_tui.config import Config, Paths, paths
 from fireside_tui.control_filter import ControlFilter
 from fireside_tui.conversations import Conversation, Conversations, explain
@@ -25,6 +28,11 @@ from fireside_tui.screens.main import MainScreen
 from fireside_tui.start import conversations_for, missing_for, resumed
 from fireside_tui.theme import DEFAULT, THEMES
 
+CATCH_UP = 1.0
+"""Seconds that a key waits for the ones before it."""
+MOST_TOASTS = 2
+ACTS = frozenset({"ctrl+q", "ctrl+s", *(key for command in COMMANDS for key in command.keys)})
+"""Keys that act on the app or a box, in place of being written."""
 SAVING = 8.0
 """Seconds that the end waits for runs to be saved."""
 WARM_UP = 0.5
@@ -40,7 +48,8 @@ class FiresideApp(App[int]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "quit", "Quit", show=False, priority=True)]
     CSS = """
     Screen { background: $background; color: $foreground; }
-    Toast { max-width: 60; }
+    ToastRack { dock: top; align: right top; margin: 2 0 0 0; }
+    Toast { max-width: 60; margin: 0 0 1 0; }
     """
 
     def __init__(
@@ -83,6 +92,36 @@ class FiresideApp(App[int]):
             self._take_signals()
         self.app_resume_signal.subscribe(self, lambda _: self._redraw())
         self.main.call_after_refresh(self._begin)
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key that acts on the app waits until the box that has the focus has taken the keys before it."""
+        if isinstance(event, events.Key) and not event.is_forwarded and not event.is_printable and event.key in ACTS:
+            await self._catch_up()
+        await super().on_event(event)
+
+    async def _catch_up(self) -> None:
+        """Lets the box do what its keys say, and then what it told come up to the screen."""
+        widget = self.focused
+        if widget is None:
+            return
+        with contextlib.suppress(TimeoutError):  # a box that hangs must not hold Ctrl+Q
+            async with asyncio.timeout(CATCH_UP):
+                for node in (widget, *widget.ancestors_with_self):
+                    if node is self or not node.is_running:
+                        break
+                    done = asyncio.Event()
+                    node.call_later(done.set)
+                    await done.wait()
+
+    def _refresh_notifications(self) -> None:
+        """The same words don't stand there twice, and never more than a few: they lie over what one reads."""
+        kept: list[str] = []
+        for note in reversed(list(self._notifications)):
+            if note.message in kept or len(kept) == MOST_TOASTS:
+                self._unnotify(note, refresh=False)
+            else:
+                kept.append(note.message)
+        super()._refresh_notifications()
 
     def _begin(self) -> None:
         self.run_worker(self._open_store(), exit_on_error=False, group="start")

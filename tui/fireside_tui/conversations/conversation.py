@@ -16,7 +16,7 @@ from fireside.history import HistoryEntry
 
 from fireside_tui.conversations.approval import Approval
 from fireside_tui.conversations.attach import with_files
-from fireside_tui.conversations.trouble import Trouble, explain
+from fireside_tui.conversations.trouble import Trouble, explain, file_trouble
 
 SETTINGS = "fireside"
 """The key of `state.data` that holds the settings of a conversation: its model, its system prompt, its effort."""
@@ -197,7 +197,7 @@ class Conversation:
             try:
                 words, pictures = await asyncio.to_thread(with_files, text, files)
             except OSError as error:
-                raise ValueError(f"{error.filename}: {error.strerror}") from error
+                raise ValueError(file_trouble(error)) from error
             entry = self.state.add_user_message(words, *images, *pictures)
             self._unsaved = _Unsaved(text, files, images, entry)
         try:

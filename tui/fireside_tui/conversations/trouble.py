@@ -85,6 +85,11 @@ def _of_system(error: OSError) -> Trouble:
     return Trouble(f"{what}{where}.")
 
 
+def file_trouble(error: OSError) -> str:
+    """What is wrong with a file that a person named."""
+    return f"{error.filename or 'The file'}: {_sentence(error.strerror or str(error))}"
+
+
 def _sentence(text: str) -> str:
     text = text.strip()
     text = text[:1].upper() + text[1:] if text[:1].islower() and not text.split(" ")[0].count("_") else text

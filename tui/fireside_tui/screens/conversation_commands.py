@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from fireside import State
 
+from fireside_tui.conversations import explain
+from fireside_tui.conversations.trouble import file_trouble
 from fireside_tui.screens.ask import Ask
 from fireside_tui.screens.base import MainBase
 from fireside_tui.screens.pick import Choice, Pick
@@ -122,7 +124,11 @@ class ConversationCommands(MainBase):
         suggestion = str(Path.cwd() / file_name(state, "md"))
         name = argument or await self.ask_person(Ask("Export to (.md or .json)", suggestion))
         if name:
-            path = await asyncio.to_thread(_write, state, name.strip())
+            try:
+                path = await asyncio.to_thread(_write, state, name.strip())
+            except OSError as error:
+                self.say(file_trouble(error), error=True)
+                return
             self.say(f"Written to {path}.")
 
     def do_copy_id(self, argument: str = "") -> None:
@@ -162,7 +168,7 @@ class ConversationCommands(MainBase):
             try:
                 self.current.compact()
             except ValueError as error:
-                self.say(f"{error}.".capitalize())
+                self.say(explain(error).line)
 
     # -- delete and undo
 

@@ -259,9 +259,9 @@ class MainScreen(Commands):
 
     @on(Composer.Submitted)
     def _on_submitted(self, event: Composer.Submitted) -> None:
-        self.run_worker(self._submit(event.text), group="send", exit_on_error=False)
+        self.run_worker(self._submit(event.text, self.current, self.files), group="send", exit_on_error=False)
 
-    async def _submit(self, text: str) -> None:
+    async def _submit(self, text: str, conversation: Conversation | None, files: tuple[str, ...]) -> None:
         await self.ready.wait()
         found = parse(text)
         if found is not None:
@@ -272,11 +272,11 @@ class MainScreen(Commands):
             self.chat.composer.empty()
             await self._carry_out(command.name, argument)
             return
-        conversation = self.current
-        if conversation is None or conversation.sending or not (text.strip() or self.files):
+        conversation = conversation or self.current
+        if conversation is None or conversation.sending or not (text.strip() or files):
             return
         try:
-            await conversation.send(text, self.files)
+            await conversation.send(text, files)
         except NotSavedError:
             if self.current is conversation and self.chat.composer.whole_text != text:
                 conversation.take_back()
@@ -400,6 +400,10 @@ class MainScreen(Commands):
         elif where == "anywhere":
             general.sort(key=lambda command: command.name != "stop")
         self.query_one(KeyLine).say([*own, *general])
+
+    @on(Chat.Turned)
+    def _on_turned(self) -> None:
+        self.update_keys()
 
     @on(Transcript.CursorMoved)
     def _on_cursor(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fireside import HistoryEntry
 
 from fireside_tui.conversations.attach import check_file
+from fireside_tui.conversations.trouble import file_trouble
 from fireside_tui.screens.ask import Ask
 from fireside_tui.screens.base import MainBase
 from fireside_tui.screens.pick import Choice, Pick
@@ -103,7 +104,7 @@ class MessageCommands(MainBase):
         try:
             file = str(check_file(name.strip().strip("'\"")))
         except (ValueError, OSError) as error:
-            self.say(str(error), error=True)
+            self.say(file_trouble(error) if isinstance(error, OSError) else str(error), error=True)
             return
         if file not in self.files:
             self.set_files((*self.files, file))

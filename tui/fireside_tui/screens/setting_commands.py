@@ -97,6 +97,9 @@ class SettingCommands(MainBase):
 
     def do_tools(self, argument: str = "") -> None:
         """On or off, for all conversations."""
+        if argument not in ("", "on", "off"):
+            self.say("/tools on, or /tools off.", error=True)
+            return
         off = argument == "off" if argument in ("on", "off") else bool(self.conversations.agent.tools)
         tools = () if off else self.fireside.tools
         self.conversations.use_agent(tools=tools)
@@ -118,6 +121,8 @@ class SettingCommands(MainBase):
             self.say(
                 f"{name} {'runs without asking' if name in current.allowed else 'asks again'}, in this conversation."
             )
+        elif name:
+            self.say(f"There is no tool {name}; there are {', '.join(current.agent.tools)}.", error=True)
 
     async def do_demo(self, argument: str = "") -> None:
         """The offline demo."""

@@ -32,7 +32,7 @@ def guess(item: Item, width: int) -> int:
 
 def heading(item: Item) -> str:
     """The name over an item."""
-    return {"user": "you", "notice": "", "error": "", "rule": ""}.get(item.kind, "claude")
+    return {"user": "you", "notice": "", "error": "", "rule": ""}.get(item.kind, safe_line(item.name, 40) or "claude")
 
 
 class Doc:

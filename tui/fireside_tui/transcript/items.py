@@ -30,6 +30,8 @@ class Item:
     detail: str = ""
     """Tool: arguments and result, shown when unfolded."""
     folded: bool = False
+    name: str = ""
+    """Who answers, over an answer that is not Claude's."""
 
 
 def searched(item: Item) -> tuple[str, ...]:

@@ -43,12 +43,9 @@ class ApprovalBar(Static, can_focus=True):
         """It is laid out again."""
         self.draw()
 
-    def on_focus(self) -> None:
-        """The keys work at once."""
-        self.draw()
-
-    def on_blur(self) -> None:
-        """The keys work after Tab."""
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """The keys work at once, or after Tab."""
+        super().watch_has_focus(has_focus)
         self.draw()
 
     def draw(self) -> None:

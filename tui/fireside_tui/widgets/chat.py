@@ -5,6 +5,8 @@ from __future__ import annotations
 from fireside import HistoryEntry, ToolCall, Usage
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.message import Message
+from textual.widget import Widget
 
 from fireside_tui import clock
 from fireside_tui.conversations import Conversation, Listener, explain
@@ -30,6 +32,9 @@ class Chat(Vertical, Listener):
     Chat #attached.-shown { display: block; }
     """
 
+    class Turned(Message):
+        """A run began or ended on the screen, or another conversation is shown: other keys mean something."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.conversation: Conversation | None = None
@@ -39,6 +44,7 @@ class Chat(Vertical, Listener):
         self._transcript = Transcript(id="transcript")
         self._narrator: Narrator | None = None
         self._used = 0
+        self._running = False
 
     def compose(self) -> ComposeResult:
         """From top to bottom; the transcript comes later, see `complete`."""
@@ -146,6 +152,10 @@ class Chat(Vertical, Listener):
         conversation = self.conversation
         talks = conversation is not None and not conversation.empty
         self.set_class(talks, "-talks")
+        running = conversation is not None and conversation.running
+        if running != self._running:
+            self._running = running
+            self.post_message(self.Turned())
         welcome = self.query_one(Welcome)
         welcome.set_class(not talks, "-shown")
         heading = self.query_one(ChatHeading)
@@ -166,13 +176,19 @@ class Chat(Vertical, Listener):
         bar = self.approval_bar
         if conversation.approval is bar.approval:
             return
-        had_focus = bar.has_focus
+        focused = self.screen.focused  # also while a box stands over this screen
         bar.say(conversation.approval)
         if conversation.approval is not None:
-            if self.composer.has_focus and not self.composer.text:
-                bar.focus()
-        elif had_focus:
-            self.composer.focus()
+            if focused is self.composer and not self.composer.text:
+                self._go_to(bar)
+        elif focused is bar:
+            self._go_to(self.composer)
+
+    def _go_to(self, widget: Widget) -> None:
+        """At once, so that the next question finds the focus where it is; a bar that only appears gets it a moment later."""
+        self.screen.set_focus(widget)
+        if self.screen.focused is not widget:
+            widget.focus()
 
     def _update_status(self, conversation: Conversation) -> None:
         left, how = "", ""

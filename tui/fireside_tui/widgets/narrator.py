@@ -72,6 +72,7 @@ class Narrator:
         self._tools: dict[tuple[str, int], str] = {}  # call → key
         self._partial: _Partial | None = None  # what a loaded history says of a reply that was not whole
         self._late: list[int] = []  # user messages that may have come while a reply streamed
+        self._name = ""  # of the model that answers, where it is not Claude
         self._last_error = ""
         self._passing: list[str] = []  # items that the next run takes away
 
@@ -106,6 +107,7 @@ class Narrator:
 
     def _reply(self, entry: HistoryEntry) -> None:
         content = entry.content
+        self._name = _name(content.get("model"))
         self._partial = None
         cut = CUT_OFF.get(content["stop_reason"], "")
         items: list[Item] = []
@@ -129,7 +131,7 @@ class Narrator:
         for call in calls:
             key = f"{entry.seq}.call{call.n}"
             self._tools[call.id, call.n] = key
-            self.view.add(Item(key, "tool", title=call_line(call), state="waiting", folded=True))
+            self.view.add(Item(key, "tool", title=call_line(call), state="waiting", folded=True, name=self._name))
 
     def _place(self, entry: HistoryEntry, items: list[Item]) -> None:
         live, self._live = self._live, []
@@ -217,6 +219,7 @@ class Narrator:
 
     def _run_start(self, entry: HistoryEntry) -> None:
         self._keep_partial()
+        self._name = _name(entry.content["agent"]["model"])
         self._last_error = ""
         for key in self._passing:
             self.view.remove(key)
@@ -297,8 +300,8 @@ class Narrator:
 
     def _said(self, key: str, kind: str, text: str) -> Item:
         if kind == "thinking":
-            return Item(key, "thinking", text, title="thought", folded=not self.show_thinking)
-        return Item(key, "assistant", text)
+            return Item(key, "thinking", text, title="thought", folded=not self.show_thinking, name=self._name)
+        return Item(key, "assistant", text, name=self._name)
 
     def time(self, moment: datetime) -> str:
         """When something was said, for a reader of today."""
@@ -323,6 +326,10 @@ class _Partial:
             else:
                 self.blocks.append((kind, words))
         self.cut = self.cut or bool(content.get("cut"))
+
+
+def _name(model: Any) -> str:
+    return "" if "claude" in str(model or "claude").lower() else str(model)
 
 
 def size_of(text: str) -> str:
