@@ -48,6 +48,7 @@ async def compact(agent: Agent, state: State, instructions: str | None = None) -
     reply = await ask_model(agent, state, _side_request(agent, before, prompt))
     summary = reply.text.strip()
     if not summary:
+        state._append("ask", {"prompt": prompt, "answer": None, "usage": reply.usage.to_json()}, is_error=True)
         raise ProviderError("the model gave no summary")
     content = {
         "summary": summary,

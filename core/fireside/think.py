@@ -10,16 +10,18 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fireside.errors import ProviderError
 from fireside.history import HistoryEntry
-from fireside.messages import Json, Reply
+from fireside.messages import Block, Json, Reply, ToolCall
 from fireside.models.base import Delta
 from fireside.requests import Request
 from fireside.run import record_error, save, save_before_think, step_saved, tell
 from fireside.state import State
 from fireside.stores.base import to_its_end
+from fireside.values import dumps
 
 if TYPE_CHECKING:
     from fireside.agent import Agent
@@ -70,7 +72,7 @@ async def think(agent: Agent, state: State) -> HistoryEntry:
     entry = state._append(
         "reply",
         {
-            "blocks": [block.to_json() for block in reply.content],
+            "blocks": [_kept(block).to_json() for block in reply.content],
             "stop_reason": reply.stop_reason,
             "usage": reply.usage.to_json(),
             "model": reply.model or agent.model.name,
@@ -85,6 +87,16 @@ async def think(agent: Agent, state: State) -> HistoryEntry:
     await step_saved(agent, state)
     await tell(agent, "on_think_end", state, entry)
     return entry
+
+
+def _kept(block: Block) -> Block:
+    """The block as history can hold it: a call with arguments that could not be saved, or loaded again, is unreadable."""
+    if isinstance(block, ToolCall):
+        try:
+            dumps(block.args, "args")
+        except TypeError as error:
+            return replace(block, args={}, unreadable=str(error))
+    return block
 
 
 async def ask_model(

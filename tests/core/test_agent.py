@@ -8,7 +8,19 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from fireside import Agent, FileStore, Reporter, ResumeWarning, State, StateInUseError, Store, ToolError, loop, tool
+from fireside import (
+    Agent,
+    FileStore,
+    ProviderError,
+    Reporter,
+    ResumeWarning,
+    State,
+    StateInUseError,
+    Store,
+    ToolError,
+    loop,
+    tool,
+)
 from fireside.messages import ToolResult
 from fireside.testing import FakeHuman, FakeModel, tool_call
 from pydantic import BaseModel
@@ -164,6 +176,16 @@ class TestRunning:
         Agent(FakeModel([call, "sorry"]), tools=[add]).run(state)
         assert results(state)[0].startswith("(input error: ")
         assert told in results(state)[0]
+
+    @pytest.mark.parametrize("deep", [201, 980, 5000])
+    def test_arguments_too_deep_to_be_saved_are_told_to_the_model(self, deep: int, tmp_path: Path) -> None:
+        args: dict = {}  # type: ignore[type-arg]
+        for _ in range(deep):
+            args = {"a": args}
+        store, state = FileStore(tmp_path), State("go", id="s")
+        assert Agent(FakeModel([tool_call("add", **args), "done"]), tools=[add], store=store).run(state) == "done"
+        assert results(state) == ["(input error: the arguments are not a JSON object)"]
+        assert store.load("s").to_json() == state.to_json()
 
     async def test_a_store_without_locks_runs_a_state_once_at_a_time_too(self) -> None:
         class Memory(Store):
@@ -404,6 +426,13 @@ class TestSideQuestions:
         state = State("go")
         with pytest.raises(ValueError, match="does not fit"):
             Agent(FakeModel(["no", "no"])).ask(state, "how many?", returns=int)
+        assert state.usage.requests == 2
+
+    def test_what_was_spent_on_a_summary_that_is_none_is_counted(self) -> None:
+        agent, state = Agent(FakeModel(["hello", " "])), State("go")
+        agent.run(state)
+        with pytest.raises(ProviderError, match="no summary"):
+            agent.compact(state)
         assert state.usage.requests == 2
 
     def test_compacting_replaces_the_context_and_keeps_the_history_and_what_is_unanswered(self) -> None:
