@@ -116,8 +116,9 @@ class AnthropicModel:
 
     def _check_stream(self, content_type: str) -> None:
         if content_type and not content_type.startswith("text/event-stream"):
+            host = host_of(address_of(self._base_url))
             raise ProviderError(
-                f"the server at {host_of(address_of(self._base_url))} does not speak the Anthropic Messages API: it answered with "
+                f"the server at {host} does not speak the Anthropic Messages API: it answered with "
                 f"{content_type.partition(';')[0]} in place of a stream; check the address"
             )
 
