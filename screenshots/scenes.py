@@ -260,6 +260,7 @@ async def _streaming(app: FiresideApp, pilot: Pilot[int]) -> None:
 
 async def _approval(app: FiresideApp, pilot: Pilot[int]) -> None:
     await ready(app, pilot)
+    app.main.chat.approval_bar.GRACE = 0.0
     app.main.chat.composer.put("Freeze the date in the fixture, please.")
     await pilot.press("enter")
     await until(lambda: app.main.current is not None and app.main.current.approval is not None)

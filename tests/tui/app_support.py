@@ -139,9 +139,10 @@ async def opened(
     size: tuple[int, int] = (100, 30),
     resume: str | None = None,
     newest: bool = False,
+    grace: float = 0.0,
     **settings: Any,
 ) -> AsyncIterator[Opened]:
-    """The app, with its store open."""
+    """The app, with its store open. `grace` is how long, in seconds, letters are no answers to a question that appears."""
     agent = Agent(
         FakeModel(model) if isinstance(model, list) else model, store=store or FileStore(folder / "store"), **settings
     )
@@ -149,6 +150,7 @@ async def opened(
     app = FiresideApp(Config(), agent=agent, places=places, resume=resume, newest=newest)
     async with app.run_test(size=size) as pilot:
         it = Opened(app, pilot)
+        app.main.chat.approval_bar.GRACE = grace  # type: ignore[misc]
         await it.until(lambda: app.main.ready.is_set())
         await it.until(lambda: not any(w.group == "start" and not w.is_finished for w in app.workers))
         await it.rows()

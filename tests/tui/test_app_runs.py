@@ -148,6 +148,17 @@ async def test_a_tool_call_waits_for_y_n_a_or_a_reason(tmp_path: Path) -> None:
         assert it.main.chat.composer.has_focus
 
 
+async def test_letters_that_come_as_a_question_appears_are_no_answers(tmp_path: Path) -> None:
+    async with opened(tmp_path, FakeModel([tool_call("write", path="a")]), tools=[write], grace=60) as it:
+        await it.send("go", answered=False)
+        await asks(it)
+        assert it.main.chat.approval_bar.has_focus
+        await it.press(*"any")
+        await it.until(lambda: it.box == "any")
+        assert it.current.approval is not None
+        assert it.current.allowed == set()
+
+
 async def test_a_question_never_takes_the_keys_from_who_is_writing(tmp_path: Path) -> None:
     import asyncio
 

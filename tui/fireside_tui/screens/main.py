@@ -140,6 +140,8 @@ class MainScreen(Commands):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """A key of a place means something there alone."""
         command = commands.BY_NAME.get(str(parameters[0])) if action == "command" and parameters else None
+        if command is not None and command.where == "approval" and not self.chat.approval_bar.listens:
+            return False
         return command is None or command.where in ("anywhere", self.where)
 
     def action_command(self, name: str, argument: str = "") -> None:

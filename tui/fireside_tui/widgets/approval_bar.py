@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from time import monotonic
+from typing import ClassVar
+
 from textual.content import Content
-from textual.events import Click
+from textual.events import Click, Key
+from textual.message import Message
 from textual.widgets import Static
 
 from fireside_tui.commands import at, key_name
@@ -29,15 +33,39 @@ class ApprovalBar(Static, can_focus=True):
         if command := clicked(event):
             carry_out(self, command)
 
+    GRACE: ClassVar[float] = 0.4
+    """Seconds in which letters are no answers yet: whoever was about to write would say yes without having read."""
+
+    class Typed(Message):
+        """A letter that was meant for the message."""
+
+        def __init__(self, character: str) -> None:
+            super().__init__()
+            self.character = character
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
         self.approval: Approval | None = None
+        self._since = 0.0
+
+    @property
+    def listens(self) -> bool:
+        """Whether a key is an answer already."""
+        return monotonic() - self._since >= self.GRACE
+
+    def on_key(self, event: Key) -> None:
+        """What comes too soon to be an answer is written into the message."""
+        if not self.listens and event.is_printable and event.character:
+            event.stop()
+            self.post_message(self.Typed(event.character))
 
     def say(self, approval: Approval | None) -> None:
         """Shows a call; `None` takes it away."""
-        self.approval = approval
+        self.approval, self._since = approval, monotonic()
         self.set_class(approval is not None, "-shown")
         self.draw()
+        if approval is not None and self.GRACE:
+            self.set_timer(self.GRACE, self.screen.refresh_bindings)
 
     def on_resize(self) -> None:
         """It is laid out again."""

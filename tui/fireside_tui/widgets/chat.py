@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fireside import HistoryEntry, ToolCall, Usage
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
@@ -183,6 +184,11 @@ class Chat(Vertical, Listener):
                 self._go_to(bar)
         elif focused is bar:
             self._go_to(self.composer)
+
+    @on(ApprovalBar.Typed)
+    def _on_typed(self, event: ApprovalBar.Typed) -> None:
+        self.composer.insert(event.character)
+        self._go_to(self.composer)
 
     def _go_to(self, widget: Widget) -> None:
         """At once, so that the next question finds the focus where it is; a bar that only appears gets it a moment later."""
