@@ -93,7 +93,7 @@ class _Reader:
 
     def _user(self, entry: HistoryEntry) -> None:
         self.end_partial()
-        self.items.append(Said("you", entry.at, list(entry.blocks)))
+        self.items.append(Said("you", entry.at, list(entry.read_blocks())))
 
     def _reply(self, entry: HistoryEntry) -> None:
         from fireside.messages import ToolCall
@@ -101,7 +101,7 @@ class _Reader:
         content = entry.content
         self.partial, self.streamed = None, {}
         parts: list[Block | Call] = []
-        for block in entry.blocks:
+        for block in entry.read_blocks():
             if isinstance(block, ToolCall):
                 call = self.calls[block.id, block.n] = Call(block)
                 parts.append(call)
