@@ -72,6 +72,7 @@ async def _approve(agent: Agent, state: State, work: list[tuple[ToolCall, Tool, 
             if isinstance(answer, str) and answer:
                 content["reason"] = answer
             state._append("approval", content, call=call)
+            await save(agent, state)  # nobody is asked twice what was answered once
     await save(agent, state)
     await _refuse(agent, state)
 

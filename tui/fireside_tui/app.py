@@ -28,7 +28,7 @@ from fireside_tui.screens.main import MainScreen
 from fireside_tui.start import conversations_for, missing_for, resumed
 from fireside_tui.theme import DEFAULT, THEMES
 
-CATCH_UP = 1.0
+CATCH_UP = 3.0
 """Seconds that a key waits for the ones before it."""
 MOST_TOASTS = 2
 ACTS = frozenset({"ctrl+q", "ctrl+s", *(key for command in COMMANDS for key in command.keys)})

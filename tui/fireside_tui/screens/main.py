@@ -261,7 +261,11 @@ class MainScreen(Commands):
 
     @on(Composer.Submitted)
     def _on_submitted(self, event: Composer.Submitted) -> None:
-        self.run_worker(self._submit(event.text, self.current, self.files), group="send", exit_on_error=False)
+        conversation, files = event.writing_for or self.current, self.files
+        if conversation is not self.current and conversation is not None:
+            draft = self.conversations.device.draft(conversation.id)
+            files = draft.files if draft else ()
+        self.run_worker(self._submit(event.text, conversation, files), group="send", exit_on_error=False)
 
     async def _submit(self, text: str, conversation: Conversation | None, files: tuple[str, ...]) -> None:
         await self.ready.wait()

@@ -83,7 +83,7 @@ class Chat(Vertical, Listener):
         """Shows a conversation, from its end; `None` shows an empty pane."""
         if self.conversation is not None:
             self.conversation.unlisten(self)
-        self.conversation = conversation
+        self.conversation = self.composer.writing_for = conversation
         if conversation is not None:
             conversation.listen(self)
         self.reload()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -11,6 +11,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
+
+if TYPE_CHECKING:
+    from fireside_tui.conversations import Conversation
 
 LONGEST_PASTE = 8_000
 """A longer paste stands as one word in the box and goes out as a whole: a line of 1 MB takes 1.4 s a key in a TextArea."""
@@ -50,11 +53,12 @@ class Composer(TextArea):
     """
 
     class Submitted(Message):
-        """Enter was pressed. The text is still in the box."""
+        """Enter was pressed, in what was written for `writing_for`. The text is still in the box."""
 
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, writing_for: Conversation | None) -> None:
             super().__init__()
             self.text = text
+            self.writing_for = writing_for
 
     class Recalled(Message):
         """An earlier message (`by` = 1) or a later one (-1) is wanted."""
@@ -76,6 +80,8 @@ class Composer(TextArea):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, soft_wrap=True, compact=False, highlight_cursor_line=False)
         self.placeholder = Content("Write a message")
+        self.writing_for: Conversation | None = None
+        """The conversation that the text belongs to, also when Enter is heard only after another one was opened."""
         self.recalling = False
         """Whether what stands there is an earlier message, as it was."""
         self._pastes: dict[str, str] = {}
@@ -116,7 +122,7 @@ class Composer(TextArea):
             event.prevent_default()
             event.stop()
             if not self.read_only:
-                self.post_message(self.Submitted(self.whole_text))
+                self.post_message(self.Submitted(self.whole_text, self.writing_for))
         elif key in NEWLINE_KEYS:
             event.prevent_default()
             event.stop()
