@@ -21,8 +21,8 @@ from fireside.stores.rows import (
     new_entries,
     read_label,
     record_of,
-    row_from_columns,
     row_of,
+    rows_from_columns,
     text_of,
 )
 
@@ -154,7 +154,7 @@ def read(state_id: str) -> Steps[Record | None]:
 def list_all() -> Steps[List[SavedState]]:
     """`Store.list`."""
     columns = yield f"SELECT {COLUMNS} FROM fireside_states WHERE label_seq = next_seq AND created_at IS NOT NULL", ()
-    rows = [row_from_columns(c) for c in columns]
+    rows = rows_from_columns(columns)
     others = yield (
         "SELECT key, id, label, label_seq = next_seq FROM fireside_states "
         "WHERE label_seq IS DISTINCT FROM next_seq OR created_at IS NULL",

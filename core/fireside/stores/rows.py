@@ -102,11 +102,13 @@ def columns_of(state_id: str, label: Row) -> tuple[Any, ...] | None:
         return None
 
 
-def row_from_columns(c: Sequence[Any]) -> SavedState:
-    """The row of the `COLUMNS`."""
-    usage = Usage(c[8], c[9], c[10], c[11], c[12], c[13])
-    when = datetime.fromisoformat
-    return SavedState(c[0], c[1], c[2], when(c[3]), when(c[4]), c[5], c[6], c[7], usage)
+def rows_from_columns(rows: Iterable[Sequence[Any]]) -> List[SavedState]:
+    """The rows of the `COLUMNS`. The tuples are made without their own `__new__`, which takes half of the time."""
+    new, when = tuple.__new__, datetime.fromisoformat
+    return [
+        new(SavedState, (id, task, title, when(made), when(moved), turn, by, status, new(Usage, usage)))
+        for id, task, title, made, moved, turn, by, status, *usage in rows
+    ]
 
 
 def as_it_runs(rows: Iterable[SavedState], runs: Callable[[str], bool]) -> List[SavedState]:
@@ -132,7 +134,7 @@ __all__ = [
     "parsed",
     "read_label",
     "record_of",
-    "row_from_columns",
     "row_of",
+    "rows_from_columns",
     "text_of",
 ]

@@ -32,8 +32,8 @@ from fireside.stores.rows import (
     new_entries,
     read_label,
     record_of,
-    row_from_columns,
     row_of,
+    rows_from_columns,
     text_of,
 )
 
@@ -196,9 +196,9 @@ class SQLiteStore(Store):
         with self._reading() as db, no_gc():
             if db is None:
                 return []
-            rows = [row_from_columns(c) for c in db.execute(
-                f"SELECT {COLUMNS} FROM states WHERE label_seq = next_seq AND created_at IS NOT NULL"
-            )]  # fmt: skip
+            rows = rows_from_columns(
+                db.execute(f"SELECT {COLUMNS} FROM states WHERE label_seq = next_seq AND created_at IS NOT NULL")
+            )
             others = db.execute(
                 "SELECT key, id, label, label_seq = next_seq FROM states "
                 "WHERE label_seq IS NOT next_seq OR created_at IS NULL"
