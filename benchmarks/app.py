@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -99,9 +100,10 @@ def main() -> None:
         bench.prepare(wanted)
         for turn in range(options.rounds):
             for name in wanted:
-                if turn == 0 or name not in ("hour",):
-                    print(f"round {turn + 1}: {name}", file=sys.stderr, flush=True)
+                if turn == 0 or name != "hour":
+                    begun = time.monotonic()
                     MEASURES[name](bench)
+                    print(f"round {turn + 1}: {name}, {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
         for note in bench.notes:
             print(note, file=sys.stderr)
     load = " ".join(f"{value:.2f}" for value in os.getloadavg())

@@ -93,13 +93,13 @@ class Bench:
 def start(bench: Bench) -> None:
     with bench.fireside() as screen:
         shown = screen.shown(READY) - screen.began
-        bench.add(start=shown, start_memory=screen.memory("VmHWM"))
+        bench.add(start=shown, start_cpu=screen.cpu(), start_memory=screen.memory("VmHWM"))
 
 
 def bare(bench: Bench) -> None:
     with bench.open([sys.executable, str(bench.root / "benchmarks" / "app_bare.py")]) as screen:
         shown = screen.shown(READY) - screen.began
-        bench.add(bare=shown, bare_memory=screen.memory("VmHWM"))
+        bench.add(bare=shown, bare_cpu=screen.cpu(), bare_memory=screen.memory("VmHWM"))
 
 
 def elia(bench: Bench) -> None:
@@ -254,7 +254,7 @@ def hour(bench: Bench) -> None:
                 screen.send(CTRL_O + DOWN * (n // 10 % 4 + 1))
                 screen.settle(0.15)
                 screen.send("\r")
-                screen.settle(0.15)
+                screen.rest(0.5)
             if n % 40 == 39:
                 screen.send(CTRL_N)
                 screen.settle(0.15)

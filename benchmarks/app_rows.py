@@ -60,6 +60,8 @@ ROWS = [
     Row("start", "first frame", "s", 1.2, times="bare"),
     Row("bare", "– bare Textual app", "s"),
     Row("elia", "– elia", "s"),
+    Row("start cpu", "CPU until the first frame", "s"),
+    Row("bare cpu", "– bare Textual app", "s"),
     Row("start memory", "peak memory at the first frame", "MB", 1.3, times="bare memory"),
     Row("bare memory", "– bare Textual app", "MB"),
     Row("elia memory", "– elia", "MB"),
