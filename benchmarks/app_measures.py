@@ -48,7 +48,7 @@ class Bench:
             self._make(10_000, 0)
         if "rows" in wanted:
             self._make(0, CONVERSATIONS)
-        for take in (start, bare, elia):
+        for take in (start, bare, with_setting, elia):
             take(self)
         self.samples.clear()
 
@@ -75,16 +75,20 @@ class Bench:
         for name, value in figures.items():
             self.samples.setdefault(name.replace("_", " "), []).append(value)
 
-    def open(self, argv: list[str]) -> Screen:
-        """A program in a home that nobody has lived in."""
+    def open(self, argv: list[str], store: Path | None = None) -> Screen:
+        """A program in a home that nobody has lived in; with `store`, its conversations are those."""
         home = tempfile.mkdtemp(dir=self.folder, prefix="home-")
+        if store is not None:
+            data = Path(home) / ".local/share/fireside"
+            data.mkdir(parents=True, mode=0o700)
+            (data / "conversations").symlink_to(store)
         env = clean_env(home, ANTHROPIC_BASE_URL=self.url, ANTHROPIC_API_KEY="k", OPENAI_API_KEY="k")
         return Screen(argv, env, home)
 
-    def fireside(self, *args: str, log: Path | None = None) -> Screen:
+    def fireside(self, *args: str, store: Path | None = None, log: Path | None = None) -> Screen:
         """The installed command; with `log`, under the probe."""
         probe = [sys.executable, str(self.root / "benchmarks" / "app_probe.py"), str(log)] if log else []
-        return self.open([*probe, script("fireside"), *args])
+        return self.open([*probe, script("fireside"), *args], store)
 
 
 # -- the start
@@ -100,6 +104,11 @@ def bare(bench: Bench) -> None:
     with bench.open([sys.executable, str(bench.root / "benchmarks" / "app_bare.py")]) as screen:
         shown = screen.shown(READY) - screen.began
         bench.add(bare=shown, bare_cpu=screen.cpu(), bare_memory=screen.memory("VmHWM"))
+
+
+def with_setting(bench: Bench) -> None:
+    with bench.fireside("--system", "Be brief.") as screen:
+        bench.add(start_setting=screen.shown(READY) - screen.began)
 
 
 def elia(bench: Bench) -> None:
@@ -118,6 +127,7 @@ def starts(bench: Bench) -> None:
     for _ in range(2):
         start(bench)
         bare(bench)
+        with_setting(bench)
     elia(bench)
 
 
@@ -127,7 +137,7 @@ def starts(bench: Bench) -> None:
 def opening(bench: Bench) -> None:
     start(bench)
     for messages in (1_000, 10_000):
-        with bench.fireside("--store", str(bench.store(messages)), "--resume", long_id(messages)) as screen:
+        with bench.fireside("--resume", long_id(messages), store=bench.store(messages)) as screen:
             name = f"open {messages}"
             bench.add(**{name: screen.shown(LAST) - screen.began, f"{name} memory": screen.memory("VmHWM")})
             screen.rest(2.5)
@@ -135,7 +145,7 @@ def opening(bench: Bench) -> None:
 
 
 def idle(bench: Bench) -> None:
-    with bench.fireside("--store", str(bench.store(1_000)), "--resume", long_id(1_000)) as screen:
+    with bench.fireside("--resume", long_id(1_000), store=bench.store(1_000)) as screen:
         screen.shown(LAST)
         screen.rest(2.5)
         took = []
@@ -146,7 +156,7 @@ def idle(bench: Bench) -> None:
 
 
 def paging(bench: Bench) -> None:
-    with bench.fireside("--store", str(bench.store(10_000)), "--resume", long_id(10_000)) as screen:
+    with bench.fireside("--resume", long_id(10_000), store=bench.store(10_000)) as screen:
         screen.shown(LAST)
         screen.rest(2.5)
         took, jumps = [], 0
@@ -220,7 +230,7 @@ def stalls(log: Path, start: float, end: float) -> list[tuple[float, float]]:
 
 def rows(bench: Bench) -> None:
     start(bench)
-    with bench.fireside("--store", str(bench.store(0, CONVERSATIONS))) as screen:
+    with bench.fireside(store=bench.store(0, CONVERSATIONS)) as screen:
         bench.add(rows=screen.shown(hit(0)) - screen.began)
         screen.rest(2.5)
         screen.send(CTRL_O)

@@ -59,6 +59,7 @@ def _opened(messages: int, seconds: float, megabytes: float) -> list[Row]:
 ROWS = [
     Row("start", "first frame", "s", 1.2, times="bare"),
     Row("bare", "– bare Textual app", "s"),
+    Row("start setting", "– with a setting given (--system)", "s"),
     Row("elia", "– elia", "s"),
     Row("start cpu", "CPU until the first frame", "s"),
     Row("bare cpu", "– bare Textual app", "s"),
