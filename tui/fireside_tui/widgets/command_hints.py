@@ -39,6 +39,8 @@ class CommandHints(Static):
         fits = (text.startswith("/") and "\n" not in text and word.replace("-", "").isalpha()) or text == "/"
         found = slash_commands(word) if fits else []
         self.first = f"/{found[0].slash_name}" if found else None
+        if not found and not self.has_class("-shown"):
+            return  # an update lays the whole screen out, and this is called for each letter
         self.set_class(bool(found), "-shown")
         lines = []
         for command in found[:MOST]:
