@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ContextTooLongError, ProviderError
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 IDLE_TIMEOUT = 90.0
 """How many seconds a server may be silent. While it has nothing to say, the API sends pings, which count."""
 CONNECT_TIMEOUT = 15.0
+GATHER, AT_ONCE = 0.02, 0.0005
+"""After a piece that was waited for (longer than `AT_ONCE` seconds), nothing is read for `GATHER` seconds: to read one
+piece from the network costs as much as to read all that came by then."""
 
 
 class AnthropicModel:
@@ -71,9 +76,15 @@ class AnthropicModel:
             try:
                 self._check_stream(events.response.headers.get("content-type", ""))
                 reader = ReplyReader(self.name, events.response.headers.get("request-id"))
+                asked = monotonic()
                 async for event in events:
-                    for delta in reader.take(event):
+                    waited = monotonic() - asked > AT_ONCE
+                    deltas = list(reader.take(event))
+                    for delta in deltas:
                         yield delta
+                    if deltas and waited:
+                        await asyncio.sleep(GATHER)
+                    asked = monotonic()
             finally:
                 await events.close()
         except ProviderError:

@@ -14,6 +14,7 @@ from typing import Any
 import anthropic
 import httpx2
 import pytest
+from anyio._backends._asyncio import SocketStream
 from fireside.errors import AuthError, ContextTooLongError, OverloadedError, ProviderError, RateLimitError
 from fireside.messages import Image, Message, Reply, Text, Thinking, ToolCall, ToolResult, Unknown
 from fireside.models import Delta
@@ -70,6 +71,22 @@ class TestAReply:
         assert reply.request_id
         assert (reply.usage.input, reply.usage.output, reply.usage.requests) == (7, 9, 1)
         assert reply.usage.cost == pytest.approx((7 * 2 + 9 * 10) / 1e6)
+
+    async def test_small_pieces_are_read_many_at_once(self, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        reads = 0
+        read = SocketStream.receive
+
+        async def counted(self: SocketStream, max_bytes: int = 65536) -> bytes:
+            nonlocal reads
+            reads += 1
+            return await read(self, max_bytes)
+
+        monkeypatch.setattr(SocketStream, "receive", counted)
+        api.reply(Say(support.Text("word " * 400, chunk=5, delay=0.001)))
+        deltas, reply = await parts(model(api), asking())
+        assert reply is not None
+        assert len(deltas) == 400
+        assert reads < 200
 
     async def test_cached_tokens_are_counted(self, api: ApiServer) -> None:
         api.reply(Say("x", usage={"cache_read_input_tokens": 5, "cache_creation_input_tokens": 3}))

@@ -7,9 +7,11 @@ import random
 
 import pytest
 from fireside_tui.transcript import Item, Transcript
+from fireside_tui.transcript.canvas import thumb_of
 from helpers_transcript import CORPUS, mixed
 from textual.app import App, ComposeResult
 from textual.content import Content
+from textual.scrollbar import ScrollBarRender
 from textual.selection import Selection
 from textual.widgets import Input
 
@@ -135,6 +137,59 @@ async def test_a_draw_takes_all_deltas_at_once():
         assert transcript.parses - parses <= 2
         assert transcript.layouts - layouts <= 4
         assert transcript.items[-1].text == "one " * 500
+
+
+async def test_a_row_that_only_moves_keeps_what_the_terminal_is_sent():
+    app = Chat(conversation(3))
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        whole = transcript.region.size.region
+        before = transcript.render_lines(whole)
+        transcript.add(Item("new", "assistant", "One line."))
+        await drawn(pilot, transcript)
+        after = transcript.render_lines(whole)
+        assert len(before) == len(after) == whole.height
+        moved = next(n for n, strip in enumerate(before) if strip is after[0])
+        assert 0 < moved < 6
+        assert all(a is b for a, b in zip(before[moved:], after, strict=False))
+
+
+async def test_a_scrollbar_that_looks_the_same_is_left_alone(monkeypatch):
+    app = Chat(conversation(200))
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        bar = transcript.vertical_scrollbar
+        drew = []
+        monkeypatch.setattr(bar, "refresh", lambda: drew.append(1))
+        position = bar.position
+        for n in range(20):
+            transcript.add(Item(f"new{n}", "assistant", "One line."))
+            await drawn(pilot, transcript)
+        assert len(drew) < 3
+        assert bar.position >= position + 40  # what a drag is reckoned by is always true
+        assert bar.window_virtual_size - bar.window_size == bar.position
+        transcript.action_page_up()
+        transcript.action_page_up()
+        transcript.action_scroll_home()
+        await drawn(pilot, transcript)
+        assert drew
+        assert bar.position == 0
+
+
+@pytest.mark.parametrize("height", [1, 5, 20])
+@pytest.mark.parametrize("total", [3, 21, 50, 1000, 99_999])
+def test_the_thumb_is_where_textual_draws_it(height, total):
+    for position in {0, 1, max(0, total - height) // 2, max(0, total - height)}:
+        segments = list(ScrollBarRender.render_bar(height, total, height if height < total else 0, position).segments)
+        start, end = thumb_of(height, total, position)
+        body = [n for n, segment in enumerate(segments) if segment.style.meta.get("@mouse.down") == "grab"]
+        if total <= height:
+            assert (start, end, body) == (0, 0, [])
+        else:
+            assert body[0] == start // 8
+            assert body[-1] in (end // 8, end // 8 - 1)
 
 
 async def test_scrolled_up_nothing_moves_while_text_streams_in_and_a_mark_says_so():

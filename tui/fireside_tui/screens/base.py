@@ -13,13 +13,14 @@ from fireside_tui.config import Config
 from fireside_tui.conversations import Conversation, Conversations, explain
 from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.chat import Chat
+from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.sidebar import Sidebar
 
 if TYPE_CHECKING:
     from fireside_tui.app import FiresideApp
 
 
-class MainBase(Screen[None]):
+class MainBase(Pane, Screen[None]):
     """The main screen without its commands."""
 
     config: Config

@@ -27,6 +27,7 @@ from fireside_tui.widgets.chat import Chat
 from fireside_tui.widgets.command_hints import CommandHints
 from fireside_tui.widgets.composer import Composer
 from fireside_tui.widgets.lines import KeyLine, MessageBar
+from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.row_list import RowList
 from fireside_tui.widgets.sidebar import Filter, Sidebar
 
@@ -44,6 +45,10 @@ def _is_first(command: commands.Command, key: str) -> bool:
     The others wait their turn behind the keys that move a cursor; Esc may be wanted by a widget.
     """
     return key != "escape" and (command.where in ("anywhere", "approval") or command.name == "list_filter")
+
+
+class Panes(Pane, Horizontal):
+    """The list and the chat, side by side."""
 
 
 class MainScreen(Commands):
@@ -100,7 +105,7 @@ class MainScreen(Commands):
 
     def compose(self) -> ComposeResult:
         """The panes."""
-        with Horizontal(id="panes"):
+        with Panes(id="panes"):
             yield Sidebar(id="sidebar")
             yield Chat(id="chat")
         yield KeyLine(id="keys")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from math import ceil
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from rich.style import Style
 from textual.events import Blur, Focus, Resize
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
@@ -24,6 +26,32 @@ from fireside_tui.transcript.rows import NARROWEST
 from fireside_tui.transcript.runs import Row
 from fireside_tui.transcript.search import Hit, Search
 from fireside_tui.transcript.selection import logical
+
+
+def stretches(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Ascending lines as stretches: the first line of each, and how many.
+
+    >>> list(stretches([2, 3, 4, 9]))
+    [(2, 3), (9, 1)]
+    """
+    first = end = -1
+    for line in lines:
+        if line != end:
+            if end > first:
+                yield first, end - first
+            first = line
+        end = line + 1
+    if end > first:
+        yield first, end - first
+
+
+def thumb_of(height: int, total: int, position: float) -> tuple[int, int]:
+    """Where a scrollbar's thumb begins and ends, in eighths of a cell, as Textual draws it."""
+    if total <= height or not height:
+        return 0, 0
+    size = max(1.0, height * height / total)
+    start = int((height - size) * position / (total - height) * 8)
+    return start, start + ceil(size * 8)
 
 
 class Canvas(ScrollView):
@@ -53,7 +81,7 @@ class Canvas(ScrollView):
         self._view: list[Strip] = []
         self._rows: list[tuple[int, int, Row]] = []
         self._drawn: dict[Row, tuple[Any, Strip]] = {}  # strips of the rows on the screen
-        self._painting = False
+        self._thumb = (0, 0)
         self._look: object = None
         self._timer: Timer | None = None
         self._next_draw = 0.0
@@ -139,8 +167,8 @@ class Canvas(ScrollView):
             return
         changed = [y for y, (a, b) in enumerate(zip(old, self._view, strict=True)) if a is not b and a != b]
         if changed:
-            top, width = self.gutter.top, self.outer_size.width
-            self.refresh(*[Region(0, top + y, width, 1) for y in changed])
+            left, top, width = self.gutter.left, self.gutter.top, self.scrollable_content_region.width
+            self.refresh(*[Region(left, top + y, width, height) for y, height in stretches(changed)])
         if self.roll.hungry or self.roll.unsure:
             self._schedule()
 
@@ -162,9 +190,8 @@ class Canvas(ScrollView):
             else:
                 drawn[row] = (state, self._painter.strip(row, width, marks, state[1]))
         self._drawn = drawn
-        base = self._painter.base
         self._view = [strip for _, strip in drawn.values()]
-        self._view += [Strip.blank(width, base)] * (height - len(self._view))
+        self._view += [self._painter.blank(width)] * (height - len(self._view))
         if self._more_below and self._view:
             self._view[-1] = self._with_chip(self._view[-1], width)
 
@@ -187,7 +214,7 @@ class Canvas(ScrollView):
         if left < 4:
             return strip
         chip = [Segment(self.CHIP, self._painter.style(("below",))), Segment(" ", self._painter.base)]
-        return Strip.join([strip.crop(0, left), Strip(chip)]).adjust_cell_length(width, self._painter.base)
+        return self._painter.finished([*strip.crop(0, left), *chip], width)
 
     def _sync(self) -> None:
         """Brings scroll_y and the scrollbar in line with the anchor: no layout, no repaint of the text."""
@@ -200,14 +227,15 @@ class Canvas(ScrollView):
         self.set_reactive(Widget.scroll_y, float(y))
         self.set_reactive(Widget.scroll_target_y, float(y))
         bar = self.vertical_scrollbar
-        bar.window_virtual_size, bar.window_size, bar.position = size.height, height, y
+        bar.set_reactive(ScrollBar.window_virtual_size, size.height)
+        bar.set_reactive(ScrollBar.window_size, height)
+        bar.set_reactive(ScrollBar.position, y)
+        if (thumb := thumb_of(height, size.height, y)) != self._thumb:  # to draw it takes 3 ms
+            self._thumb = thumb
+            bar.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """A line as painted, or (for the selection, outside of a paint) as places in the text."""
-        if self._painting:
-            if y < len(self._view):
-                return self._view[y]
-            return Strip.blank(self.size.width, self._painter.base)
+        """A line as places in the text: what Textual's selection asks for. What is painted is in `render_lines`."""
         if 0 <= y < len(self._rows):
             m, b, row = self._rows[y]
             return self._painter.under_mouse(row, logical(m, b))
@@ -218,12 +246,17 @@ class Canvas(ScrollView):
         return Strip.blank(self.size.width)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The painted lines (Textual's own road to `render_line`)."""
-        self._painting = True
-        try:
-            return super().render_lines(crop)
-        finally:
-            self._painting = False
+        """The rows as they are. Textual's own road copies each of them four times in each frame, changed or not; here a
+        row keeps its strip, and with it what the terminal is sent, for as long as it is on the screen."""
+        left, top = self.gutter.left, self.gutter.top
+        blank = self._painter.blank(self.outer_size.width)
+        rows = ([blank] * top + self._view)[crop.y : crop.bottom]
+        rows += [blank] * (crop.height - len(rows))
+        if left:
+            rows = [Strip.join([blank.crop(0, left), row]) for row in rows]
+        if crop.x or crop.right < left + self.scrollable_content_region.width:
+            rows = [row.crop(crop.x, crop.right) for row in rows]
+        return rows
 
     # -- Textual's hooks
     def _scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> bool:

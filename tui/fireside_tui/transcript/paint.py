@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from rich.cells import split_graphemes
 from rich.segment import Segment
 from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -34,10 +37,26 @@ class Painter:
     def __init__(self, widget: Widget) -> None:
         self.widget = widget
         self.styles: dict[Names, Style] = {}
+        self._filters: Sequence[LineFilter] | None = None
+        self._background = Color(0, 0, 0)
 
     def forget(self) -> None:
         """Another theme."""
         self.styles.clear()
+        self._filters = None
+
+    def finished(self, segments: list[Segment], width: int) -> Strip:
+        """A strip as the app's filters leave it (the last net for control characters is one, no colours another)."""
+        if self._filters is None:
+            self._filters = self.widget.get_line_filters()
+            self._background = self.widget.background_colors[1]
+        for line_filter in self._filters:
+            segments = line_filter.apply(segments, self._background)
+        return Strip(segments, width)
+
+    def blank(self, width: int) -> Strip:
+        """An empty row."""
+        return self.finished([Segment(" " * width, self.base)], width)
 
     @property
     def base(self) -> Style:
@@ -96,9 +115,10 @@ class Painter:
             segments.append(Segment(" " * (room - used), self.style(row.fill)))
             used = room
         if used > room:
-            return Strip(segments, GUTTER + used).crop(0, width - MARGIN).adjust_cell_length(width, base)
-        segments.append(Segment(" " * (room - used + MARGIN), base))
-        return Strip(segments, width)
+            segments = list(Strip(segments, GUTTER + used).crop(0, width - MARGIN).adjust_cell_length(width, base))
+        else:
+            segments.append(Segment(" " * (room - used + MARGIN), base))
+        return self.finished(segments, width)
 
     def style_of_mark(self, name: str) -> Style:
         """What a mark changes in the look under it."""

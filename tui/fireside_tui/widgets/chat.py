@@ -19,10 +19,11 @@ from fireside_tui.widgets.command_hints import CommandHints
 from fireside_tui.widgets.composer import Composer
 from fireside_tui.widgets.lines import ChatHeading, Line, MessageBar, StatusLine
 from fireside_tui.widgets.narrator import Gathered, Narrator
+from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.welcome import Welcome
 
 
-class Chat(Vertical, Listener):
+class Chat(Pane, Vertical, Listener):
     """Heading, transcript, composer and status of one conversation."""
 
     DEFAULT_CSS = """

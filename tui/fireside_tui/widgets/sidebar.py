@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 
 from fireside_tui.conversations import Row
 from fireside_tui.safe_text import safe_line
+from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.row_list import RowList
 
 
@@ -42,7 +43,7 @@ class Filter(Input):
         self.post_message(self.Left(False))
 
 
-class Sidebar(Vertical):
+class Sidebar(Pane, Vertical):
     """The conversations at the left."""
 
     DEFAULT_CSS = """
