@@ -151,6 +151,8 @@ class FiresideApp(App[int]):
             else:
                 main.say("There is no conversation yet: this is a new one.")
         main.rows_changed()
+        gc.freeze()  # else the first collection goes through all that the start made
+        gc.enable()
         self.run_worker(conversations.watch(), exit_on_error=False, group="watch")
         if not self.is_headless:
             self.set_timer(WARM_UP, self._warm_up)

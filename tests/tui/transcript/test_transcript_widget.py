@@ -6,7 +6,7 @@ import asyncio
 import random
 
 import pytest
-from fireside_tui.transcript import Item, Transcript
+from fireside_tui.transcript import Item, Transcript, highlight
 from fireside_tui.transcript.canvas import thumb_of
 from helpers_transcript import CORPUS, mixed
 from textual.app import App, ComposeResult
@@ -137,6 +137,59 @@ async def test_a_draw_takes_all_deltas_at_once():
         assert transcript.parses - parses <= 2
         assert transcript.layouts - layouts <= 4
         assert transcript.items[-1].text == "one " * 500
+
+
+@pytest.mark.parametrize("scrolled", [False, True])
+async def test_what_is_put_above_moves_nothing_in_view(scrolled):
+    items = conversation(40)
+    app = Chat(items[20:])
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        if scrolled:
+            transcript.action_page_up()
+            transcript.action_page_up()
+            transcript.set_cursor("30")
+            await drawn(pilot, transcript)
+        before = shown(transcript)
+        transcript.prepend(items[:20])
+        await drawn(pilot, transcript)
+        assert shown(transcript) == before
+        assert transcript.items == items
+        assert transcript.following is not scrolled
+        check(transcript)
+        with pytest.raises(ValueError, match="same key"):
+            transcript.prepend([Item("0", "user", "again")])
+        assert transcript.items == items
+        transcript.action_scroll_home()
+        await drawn(pilot, transcript)
+        assert "Heading 0" in " ".join(shown(transcript))
+        check(transcript)
+
+
+async def test_a_heading_that_what_is_put_above_makes_needless_goes():
+    app = Chat([Item("b", "assistant", "Two.")])
+    async with app.run_test(size=(40, 10)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        transcript.prepend([Item("a", "assistant", "One.")])
+        await drawn(pilot, transcript)
+        assert [line for line in shown(transcript) if line] == ["  claude", "  One.", "  Two."]
+        check(transcript)
+
+
+async def test_code_is_shown_before_its_lexer_is_there_and_coloured_then():
+    app = Chat()
+    async with app.run_test(size=(60, 20)) as pilot:
+        transcript = app.transcript
+        text = "```tcl\nset one 1\n```\n\n- a list\n\n  ```fortran\n  integer :: two\n  ```\n"
+        transcript.load([Item("a", "assistant", text)])
+        assert not highlight._lexers.keys() & {"tcl", "fortran"}
+        await drawn(pilot, transcript)
+        assert "integer :: two" in "\n".join(shown(transcript))
+        looks = {segment.text.strip(): segment.style for strip in transcript._view for segment in strip}
+        assert looks["1"].color != looks["tcl"].color
+        assert looks["integer"] != looks["two"]
 
 
 async def test_a_row_that_only_moves_keeps_what_the_terminal_is_sent():

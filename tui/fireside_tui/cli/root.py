@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 from typing import Any
@@ -105,6 +106,8 @@ def fireside(
 
     Without a command it opens the app.
     """
+    if ctx.invoked_subcommand is not None or question is not None:
+        gc.enable()  # the app does so once its start is over
     if ctx.invoked_subcommand is not None:
         _refuse_options(ctx)
         return None

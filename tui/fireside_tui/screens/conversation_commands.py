@@ -50,6 +50,7 @@ class ConversationCommands(MainBase):
 
     async def _found_hit(self, hit: Hit | None) -> None:
         if hit is not None and await self.open(hit.id):
+            await self.chat.whole()
             self._go_to(hit.seq)
 
     def _go_to(self, seq: int) -> None:
@@ -58,8 +59,9 @@ class ConversationCommands(MainBase):
             if key in keys:
                 self.chat.transcript.set_cursor(key, show=True)
 
-    def do_find(self, argument: str = "") -> None:
+    async def do_find(self, argument: str = "") -> None:
         """Words in this conversation."""
+        await self.chat.whole()
         transcript = self.chat.transcript
         if argument and argument != self._found:
             count = transcript.find(argument)

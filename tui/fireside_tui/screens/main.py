@@ -59,6 +59,7 @@ class MainScreen(Commands):
         for command in commands.COMMANDS
         for key in command.keys
     ]
+    AUTO_FOCUS = "Composer"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012  Textual declares no class variable
         (0, "-narrow"),
         (80, "-wide"),
@@ -111,9 +112,8 @@ class MainScreen(Commands):
         yield KeyLine(id="keys")
 
     def on_mount(self) -> None:
-        """The keys go to the composer at once; the store is opened after the first frame."""
+        """The store is opened after the first frame."""
         self.chat.show_thinking = self.config.show_thinking
-        self.chat.composer.focus()
         self.chat.update_lines()
         self.set_interval(KEEP_DRAFT, self._keep_draft_soon)
 

@@ -18,6 +18,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from fireside_tui.transcript.highlight import loading
 from fireside_tui.transcript.items import Item
 from fireside_tui.transcript.look import NAMES, PREFIX
 from fireside_tui.transcript.paint import GUTTER, MARGIN, Mark, Painter
@@ -45,8 +46,8 @@ def stretches(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield first, end - first
 
 
-def thumb_of(height: int, total: int, position: float) -> tuple[int, int]:
-    """Where a scrollbar's thumb begins and ends, in eighths of a cell, as Textual draws it."""
+def thumb_of(height: int, total: float, position: float) -> tuple[int, int]:
+    """Where a scrollbar's thumb begins and ends, in eighths of a cell, as Textual draws it; (0, 0): there is none."""
     if total <= height or not height:
         return 0, 0
     size = max(1.0, height * height / total)
@@ -81,7 +82,6 @@ class Canvas(ScrollView):
         self._view: list[Strip] = []
         self._rows: list[tuple[int, int, Row]] = []
         self._drawn: dict[Row, tuple[Any, Strip]] = {}  # strips of the rows on the screen
-        self._thumb = (0, 0)
         self._look: object = None
         self._timer: Timer | None = None
         self._next_draw = 0.0
@@ -138,7 +138,7 @@ class Canvas(ScrollView):
         while roll.hungry and monotonic() - began < self.WORK:
             roll.feed()
             worked = True
-        while roll.unsure and not roll.hungry and monotonic() - began < self.WORK:
+        while roll.unsure and not roll.hungry and not loading() and monotonic() - began < self.WORK:
             worked = roll.code_step() or worked
         if worked:
             roll.settle()
@@ -227,11 +227,11 @@ class Canvas(ScrollView):
         self.set_reactive(Widget.scroll_y, float(y))
         self.set_reactive(Widget.scroll_target_y, float(y))
         bar = self.vertical_scrollbar
+        looked = thumb_of(bar.window_size, bar.window_virtual_size, bar.position)
         bar.set_reactive(ScrollBar.window_virtual_size, size.height)
         bar.set_reactive(ScrollBar.window_size, height)
         bar.set_reactive(ScrollBar.position, y)
-        if (thumb := thumb_of(height, size.height, y)) != self._thumb:  # to draw it takes 3 ms
-            self._thumb = thumb
+        if thumb_of(height, size.height, y) != looked:  # to draw it takes 3 ms
             bar.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -248,6 +248,11 @@ class Canvas(ScrollView):
     def render_lines(self, crop: Region) -> list[Strip]:
         """The rows as they are. Textual's own road copies each of them four times in each frame, changed or not; here a
         row keeps its strip, and with it what the terminal is sent, for as long as it is on the screen."""
+        if self._fit():  # a size that `Resize` has not told yet: else this frame would be empty
+            self.roll.settle()
+            self._compose_view()
+            self._sync()
+            self._schedule()
         left, top = self.gutter.left, self.gutter.top
         blank = self._painter.blank(self.outer_size.width)
         rows = ([blank] * top + self._view)[crop.y : crop.bottom]
@@ -277,12 +282,18 @@ class Canvas(ScrollView):
 
     def on_resize(self, event: Resize) -> None:
         """Lays out anew; the row at the top keeps its text."""
-        width = max(NARROWEST, self.scrollable_content_region.width - GUTTER - MARGIN)
-        if width != self.roll.width:
-            self._join()
-            self._mark = self.roll.resize(width, self._mark)
-            self._drawn.clear()
+        self._fit()
         self._redraw_all()
+
+    def _fit(self) -> bool:
+        """Takes the width that there is; whether it is another one."""
+        width = max(NARROWEST, self.scrollable_content_region.width - GUTTER - MARGIN)
+        if width == self.roll.width:
+            return False
+        self._join()
+        self._mark = self.roll.resize(width, self._mark)
+        self._drawn.clear()
+        return True
 
     def notify_style_update(self) -> None:
         """Takes a new theme, once its styles are there."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from threading import Thread
 from typing import Any, NamedTuple
 
 from fireside_tui.transcript.runs import Names, Run
@@ -35,15 +36,40 @@ def language_of(head: str) -> str:
     return match[0] if match else ""
 
 
-@lru_cache(64)
-def _lexer(language: str) -> Any:
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+def ready(language: str) -> bool:
+    """Whether `highlight` can begin at once. Else a thread makes the lexer meanwhile: the first of a language takes up to
+    0.1 s, to compile its expressions."""
+    if not language or language in _lexers:
+        return True
+    if language not in _making:
+        _making.add(language)
+        Thread(target=_lexer, args=(language,), daemon=True, name=f"lexer for {language}").start()
+    return False
 
-    try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return None
+
+def loading() -> bool:
+    """Whether a lexer is being made."""
+    return bool(_making)
+
+
+_lexers: dict[str, Any] = {}
+_making: set[str] = set()
+_MOST = 64
+
+
+def _lexer(language: str) -> Any:
+    if language not in _lexers:
+        from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+
+        try:
+            lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        except Exception:  # there is none; or it is foreign code that fails
+            lexer = None
+        if len(_lexers) >= _MOST:  # texts name what they like
+            _lexers.pop(next(iter(_lexers)), None)
+        _lexers[language] = lexer
+        _making.discard(language)
+    return _lexers.get(language)
 
 
 @lru_cache(512)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fireside_tui.transcript.blocks import Block
 from fireside_tui.transcript.cells import cell_len, fit
 from fireside_tui.transcript.doc import Doc
-from fireside_tui.transcript.highlight import ROOT, State, highlight, language_of
+from fireside_tui.transcript.highlight import ROOT, State, highlight, language_of, ready
 from fireside_tui.transcript.inline import parser
 from fireside_tui.transcript.markdown_rows import markdown_rows
 from fireside_tui.transcript.rows import Rows
@@ -35,7 +35,7 @@ class Laid:
         self.goes_on = goes_on
         self.version = version
         self.sure = sure
-        """Whether the highlighter's state at its start was known."""
+        """Whether the highlighter was there, and its state at the block's start known."""
         self.found: tuple[object, list[tuple[int, int]]] | None = None
 
     @property
@@ -45,7 +45,10 @@ class Laid:
 
 
 def state_before(doc: Doc, b: int) -> State | None:
-    """The highlighter's state at the start of code block `b`; None if too many chunks before it are unread."""
+    """The highlighter's state at the start of code block `b`; None if it is not there yet, or if too many chunks before
+    it are unread."""
+    if not ready(language_of(doc.blocks[b].head)):
+        return None
     first = b
     while doc.blocks[first].part and (known(doc, first - 1) is None):
         first -= 1
@@ -127,7 +130,7 @@ def lay(doc: Doc, b: int, width: int, taken: list[Run]) -> Laid:
     if joined and not rows.hold and rows.plain and rows.plain[-1] == "\n":  # a cut inside a line is no line end
         rows.plain.pop()
         rows.length -= 1
-    return Laid(block, rows, taken, more, sure, doc.version)
+    return Laid(block, rows, taken, more, sure and rows.sure, doc.version)
 
 
 def fold_line(rows: Rows, head: str, kind: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from fireside_tui.transcript import layout
 from fireside_tui.transcript.blocks import Block
 from fireside_tui.transcript.doc import Doc, guess
-from fireside_tui.transcript.highlight import ROOT
+from fireside_tui.transcript.highlight import ROOT, language_of, ready
 from fireside_tui.transcript.items import FOLDS, Item
 from fireside_tui.transcript.layout import Laid
 from fireside_tui.transcript.runs import Row, Run
@@ -69,6 +69,26 @@ class Roll:
         self.index[item.key] = len(self.items)
         self.items.append(item)
         self.sums.append(guess(item, self.width or 80))
+
+    def prepend(self, items: Iterable[Item]) -> None:
+        """Items above the others; the place stays."""
+        new = list(items)
+        if not new:
+            return
+        if self.items:
+            self.forget(self.items[0].key)  # it may need no heading now
+        old = len(self.items)
+        self.items[:0] = new
+        self.index = {item.key: i for i, item in enumerate(self.items)}
+        if len(self.index) != len(self.items):
+            del self.items[: len(new)]
+            self.index = {item.key: i for i, item in enumerate(self.items)}
+            raise ValueError("two items have the same key; give each its own")
+        self.guess_all()
+        m, b, row = self.anchor
+        if old:
+            self.anchor = (m + len(new), b, row)
+            self.settle()
 
     def remove(self, m: int) -> None:
         """Takes an item out."""
@@ -206,6 +226,8 @@ class Roll:
             if not block.part:
                 state = ROOT
             have = layout.known(doc, b)
+            if have is None and not ready(language_of(block.head)):
+                return False
             if have is None:
                 layout.read_on(doc, b, state)
                 return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fireside_tui.transcript.cells import cell_len, fit, fold_cuts, wrap_cuts
-from fireside_tui.transcript.highlight import ROOT, State, highlight
+from fireside_tui.transcript.highlight import ROOT, State, highlight, ready
 from fireside_tui.transcript.runs import Names, Piece, Row, Run, lines_of, slice_runs, text_of
 
 #: No layout is narrower: below, each row would hold a few letters.
@@ -24,6 +24,8 @@ class Rows:
         """The last row's runs, if the next chunk goes on with them."""
         self.hold = False
         """Whether the last line's last row is left to the next chunk."""
+        self.sure = True
+        """Whether all code is highlighted that can be."""
 
     def row(self, runs: list[Run], fill: Names = ()) -> None:
         """One row; the runs that are drawings take no part in the text."""
@@ -96,7 +98,10 @@ class Rows:
         """Highlighted code on its own ground; long lines fold, marked at the left. Gives the highlighter's state after
         it."""
         prefix = prefix or []
-        runs, state = highlight(code, language, state)
+        if ready(language):
+            runs, state = highlight(code, language, state)
+        else:
+            runs, self.sure = [Run(code, ("code",))], False
         column = sum(len(run.text) for run in tail or [])
         runs = _expand([run._replace(names=self.base + run.names) for run in runs], column)
         if runs and not self.hold and runs[-1].text.endswith("\n"):

@@ -60,6 +60,14 @@ class Transcript(Pointer, can_focus=True):
         self._news = True
         self._schedule()
 
+    def prepend(self, items: Iterable[Item]) -> None:
+        """Puts items above the others; what is in view stays there."""
+        self._join()
+        self.roll.prepend(items)
+        self._hit = None
+        self._deselect()
+        self._redraw_all()
+
     def append(self, key: str, text: str) -> None:
         """Streams more text onto an item; drawn soon, together with what else comes."""
         if key not in self.roll.index:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from itertools import takewhile
+
 from fireside import HistoryEntry, ToolCall, Usage
 from textual import on
 from textual.app import ComposeResult
@@ -13,12 +18,12 @@ from fireside_tui import clock
 from fireside_tui.conversations import Conversation, Listener, explain
 from fireside_tui.conversations.trouble import elsewhere
 from fireside_tui.safe_text import safe_line
-from fireside_tui.transcript import Transcript
+from fireside_tui.transcript import Item, Transcript
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.command_hints import CommandHints
 from fireside_tui.widgets.composer import Composer
 from fireside_tui.widgets.lines import ChatHeading, Line, MessageBar, StatusLine
-from fireside_tui.widgets.narrator import Gathered, Narrator
+from fireside_tui.widgets.narrator import Narrator, last_part
 from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.welcome import Welcome
 
@@ -28,8 +33,7 @@ class Chat(Pane, Vertical, Listener):
 
     DEFAULT_CSS = """
     Chat { width: 1fr; background: $background; }
-    Chat Transcript { height: 1fr; display: none; }
-    Chat.-talks Transcript { display: block; }
+    Chat Transcript { height: 1fr; }
     Chat #attached { display: none; color: $text-accent; }
     Chat #attached.-shown { display: block; }
     """
@@ -44,7 +48,9 @@ class Chat(Pane, Vertical, Listener):
         self.missing = ""
         """What is missing for an answer, in one line."""
         self._transcript = Transcript(id="transcript")
+        self._transcript.display = False
         self._narrator: Narrator | None = None
+        self._whole = asyncio.Event()
         self._used = 0
         self._running = False
 
@@ -90,23 +96,41 @@ class Chat(Pane, Vertical, Listener):
         self.reload()
 
     def reload(self) -> None:
-        """Tells the whole conversation again."""
+        """Tells the whole conversation again: its end at once, what is before it a moment later."""
         conversation = self.conversation
-        gathered = Gathered()
-        narrator = Narrator(gathered, today=clock.now(), show_thinking=self.show_thinking)
-        self._used = 0
+        history = list(conversation.state.history) if conversation is not None else []
+        live = conversation is not None and conversation.running
+        tell = partial(Narrator.of, live=live, today=clock.now(), show_thinking=self.show_thinking)
+        first = last_part(history)
+        narrator, items = tell(history[first:])
         if conversation is not None:
-            history = conversation.state.history
-            narrator.tell(history, live=conversation.running)
             for kind, pieces in conversation.streaming:
                 narrator.stream(kind, "".join(pieces))
-            self._used = next((_context_of(e) for e in reversed(list(history)) if e.kind in ("reply", "compact")), 0)
             if words := _left_open(conversation):
                 narrator.passing("left-open", words)
-        self.transcript.load(gathered.items.values())
+        self._used = next((_context_of(entry) for entry in reversed(history) if entry.kind in ("reply", "compact")), 0)
+        self.transcript.load(items.values())
         narrator.view = self.transcript
         self._narrator = narrator
+        self._whole.clear()
+        if first:
+            self.run_worker(self._tell_before(narrator, next(iter(items), ""), partial(tell, history)))
+        else:
+            self._whole.set()
         self.update_lines()
+
+    async def _tell_before(
+        self, narrator: Narrator, first: str, tell: Callable[[], tuple[Narrator, dict[str, Item]]]
+    ) -> None:
+        """Tells all in a thread, and puts what stands before the item `first` above it."""
+        _, items = await asyncio.to_thread(tell)
+        if self._narrator is narrator:
+            self.transcript.prepend(takewhile(lambda item: item.key != first, items.values()))
+            self._whole.set()
+
+    async def whole(self) -> None:
+        """Waits until the transcript holds the conversation from its beginning."""
+        await self._whole.wait()
 
     def narrate_thinking(self, shown: bool) -> None:
         """Whether thoughts that are still to come are shown."""
@@ -153,13 +177,14 @@ class Chat(Pane, Vertical, Listener):
         """Heading, approval, composer and status as they are now."""
         conversation = self.conversation
         talks = conversation is not None and not conversation.empty
-        self.set_class(talks, "-talks")
+        # no class for it: the styles of all that is in the chat would be found anew
+        self.transcript.display = talks
         running = conversation is not None and conversation.running
         if running != self._running:
             self._running = running
             self.post_message(self.Turned())
         welcome = self.query_one(Welcome)
-        welcome.set_class(not talks, "-shown")
+        welcome.display = not talks
         heading = self.query_one(ChatHeading)
         if conversation is None:
             heading.say("fireside", "")

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Click
 from textual.style import Style
+from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -57,6 +58,10 @@ class Line(Static):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
+
+    def update(self, content: VisualType = "", *, layout: bool = False) -> None:
+        """Shows something else. One line stays one line, so the screen need not be laid out."""
+        super().update(content, layout=layout)
 
     @property
     def room(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -60,6 +60,18 @@ class Gathered:
         self.items.pop(key, None)
 
 
+LAST_PART = 150
+"""So many entries are told before the first of them is shown; what is before them comes a moment later."""
+
+
+def last_part(history: Sequence[HistoryEntry]) -> int:
+    """Where the last part of a long history begins: at a run, which tells of nothing before it. 0: all is told at once."""
+    for n in range(len(history) - LAST_PART, 0, -1):
+        if history[n].kind == "run_start":
+            return n
+    return 0
+
+
 class Narrator:
     """Tells a conversation. `take` each entry in order; `stream` what comes of a reply meanwhile."""
 
@@ -76,10 +88,18 @@ class Narrator:
         self._last_error = ""
         self._passing: list[str] = []  # items that the next run takes away
 
-    # -- a whole history
+    # -- a history
+
+    @classmethod
+    def of(cls, history: Sequence[HistoryEntry], *, live: bool, **settings: Any) -> tuple[Narrator, dict[str, Item]]:
+        """A narrator that has told a loaded history, and what it told by key; `live`: its last reply is streaming now."""
+        gathered = Gathered()
+        narrator = cls(gathered, **settings)
+        narrator.tell(history, live=live)
+        return narrator, gathered.items
 
     def tell(self, entries: Iterable[HistoryEntry], *, live: bool) -> None:
-        """All entries of a loaded history; `live` says that its last reply is streaming this moment."""
+        """All entries of a loaded history, or of its last part."""
         for entry in entries:
             self.take(entry)
         if live:

@@ -15,8 +15,7 @@ class Welcome(Static):
     """A greeting, the first keys, and what is missing for an answer."""
 
     DEFAULT_CSS = """
-    Welcome { height: 1fr; padding: 1 2; content-align: center middle; color: $foreground; display: none; }
-    Welcome.-shown { display: block; }
+    Welcome { height: 1fr; padding: 1 2; content-align: center middle; color: $foreground; }
     """
 
     def on_click(self, event: Click) -> None:
@@ -59,7 +58,7 @@ class Welcome(Static):
             lines = [line for line in lines[:1] if line.plain]
         if height < len(lines):
             lines = [line for line in lines if line.plain.strip()][: max(1, height)]
-        self.update(Content("\n").join(lines))
+        self.update(Content("\n").join(lines), layout=False)
 
 
 def _hint(key: str, words: str) -> Content:

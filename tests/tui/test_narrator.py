@@ -1,0 +1,96 @@
+"""A history told in two goes, its end first, is the history told at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from app_support import opened
+from fireside import Agent, FileStore, State, Text, ToolError, tool
+from fireside.testing import FakeModel, tool_call
+from fireside_tui.widgets import narrator
+from fireside_tui.widgets.narrator import Narrator, last_part
+
+TODAY = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+@tool
+def look(at: str) -> str:
+    """Looks."""
+    if at == "nothing":
+        raise ToolError("there is nothing")
+    return f"seen {at}"
+
+
+def eventful(turns: int, store: FileStore | None = None) -> State:
+    """A conversation in which all that can be told happens."""
+    state = State(id="eventful")
+    for n in range(turns):
+        replies: list[Any] = [
+            [f"turn {n}", tool_call("look", at=str(n)), tool_call("look", at="nothing")],
+            f"answer {n}",
+        ]
+        match n % 5:
+            case 1:
+                replies = [RuntimeError("the model broke")]
+            case 2:
+                replies = [[Text("")]]
+            case 3:
+                replies = [[tool_call("look", at="x")], KeyboardInterrupt()]
+        agent = Agent(FakeModel(replies), tools=[look], store=store, retries=0)
+        state.add_user_message(f"message {n}")
+        with contextlib.suppress(RuntimeError, KeyboardInterrupt):
+            agent.run(state)
+        if n % 7 == 6:
+            state.add_user_message("by the way")
+            state.checkpoint(f"mark {n}")
+        if n % 11 == 10:
+            agent.copy(model=FakeModel([f"summary {n}"])).compact(state)
+    return state
+
+
+def told(history: Any) -> dict[str, Any]:
+    return Narrator.of(history, live=False, today=TODAY)[1]
+
+
+def test_the_end_first_and_then_the_rest_is_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    history = eventful(24).history
+    whole = told(history)
+    starts = set()
+    for least in range(1, len(history)):
+        monkeypatch.setattr(narrator, "LAST_PART", least)
+        starts.add(first := last_part(history))
+        assert first == 0 or len(history) - first >= least
+        end = told(history[first:])
+        assert list(whole)[-len(end) :] == list(end)
+        assert list(whole.values())[-len(end) :] == list(end.values())
+    assert len(starts) > 20
+
+
+async def test_a_long_conversation_opens_at_its_end_and_is_whole_a_moment_later(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(narrator, "LAST_PART", 20)
+    store = FileStore(tmp_path / "store")
+    state = await asyncio.to_thread(eventful, 24, store)
+    parts: list[int] = []
+    of = Narrator.of.__func__  # type: ignore[attr-defined]
+
+    def counted(cls: Any, history: Any, **settings: Any) -> Any:
+        parts.append(len(history))
+        return of(cls, history, **settings)
+
+    monkeypatch.setattr(Narrator, "of", classmethod(counted))
+    async with opened(tmp_path, [], store=store, resume=state.id) as app:
+        chat = app.main.chat
+        await chat.whole()
+        assert parts[-2:] == [parts[-2], len(state.history)]
+        assert 20 <= parts[-2] < 60
+        shown = {item.key: item for item in chat.transcript.items}
+        assert list(shown) == list(told(state.history))
+        chat.transcript.action_scroll_home()
+        await app.pilot.pause()
+        assert "message 0" in "\n".join(strip.text for strip in chat.transcript._view)
