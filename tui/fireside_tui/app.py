@@ -70,6 +70,7 @@ class FiresideApp(App[int]):
         self.tools: tuple[Any, ...] = ()
         self._resume, self._newest, self._agent, self._warning = resume, newest, agent, warning
         self._own_server = bool(config.base_url) or agent is not None
+        self._loading: asyncio.Task[tuple[Conversations, str, Conversation | Exception | None]] | None = None
         self._quit_asked = False
         self._ending = False
         for theme in THEMES:
@@ -88,6 +89,8 @@ class FiresideApp(App[int]):
         self._filters.append(ControlFilter())
         self.main = MainScreen(self.config)
         self.main.fit(self.size)
+        if self._resume:
+            self._loading = asyncio.create_task(self._load())
         self.push_screen(self.main)
         if not self.is_headless:
             self._take_signals()
@@ -125,11 +128,27 @@ class FiresideApp(App[int]):
         super()._refresh_notifications()
 
     def _begin(self) -> None:
-        self.run_worker(self._open_store(), exit_on_error=False, group="start")
+        self.run_worker(self._start(), exit_on_error=False, group="start")
+
+    async def _start(self) -> None:
+        try:
+            await self._open_store()
+        finally:
+            gc.freeze()  # else the first collection goes through all that the start made
+            gc.enable()
+        if not self.is_headless:
+            self.set_timer(WARM_UP, self._warm_up)
+
+    async def _load(self) -> tuple[Conversations, str, Conversation | Exception | None]:
+        """The store, what is wrong with it, and the conversation that was asked for: in threads, while the screen is made."""
+        conversations, warning = await asyncio.to_thread(conversations_for, self.config, self._agent, self.paths)
+        return conversations, warning, await _opened(conversations, self._resume) if self._resume else None
 
     async def _open_store(self) -> None:
         main = self.main
-        conversations, warning = await asyncio.to_thread(conversations_for, self.config, self._agent, self.paths)
+        loading = self._loading or asyncio.create_task(self._load())
+        await main.chat.complete()
+        conversations, warning, first = await loading
         self.conversations = conversations
         self.tools = tuple(conversations.agent.tools.values())
         warnings = [words for words in (self._warning, warning) if words]
@@ -138,12 +157,14 @@ class FiresideApp(App[int]):
         main.warn("  ".join(warnings))
         conversations.on_ended = self._ended
         main.chat.missing = "" if self._own_server else missing_for(conversations.agent)
-        await main.begin(conversations)
-        if self._resume:
-            await self._open_first(self._resume)
+        main.begin(conversations)
+        if first is not None:
+            self._show_first(first)
+            await main.painted()
         await conversations.refresh()
         if self._resume and main.current is not None and main.current.empty:
-            await self._open_first(resumed(self._resume, conversations.rows) or self._resume, last=True)
+            id = resumed(self._resume, conversations.rows) or self._resume
+            self._show_first(await _opened(conversations, id), last=True)
         elif self._newest and not main.chat.composer.text:
             newest = sorted(conversations.rows, key=lambda row: row.updated_at)[-1:]
             if newest:
@@ -151,28 +172,23 @@ class FiresideApp(App[int]):
             else:
                 main.say("There is no conversation yet: this is a new one.")
         main.rows_changed()
-        gc.freeze()  # else the first collection goes through all that the start made
-        gc.enable()
         self.run_worker(conversations.watch(), exit_on_error=False, group="watch")
-        if not self.is_headless:
-            self.set_timer(WARM_UP, self._warm_up)
+
+    def _show_first(self, first: Conversation | Exception, *, last: bool = False) -> None:
+        match first:
+            case Conversation():
+                self.main.show(first)
+            case LookupError() | ValueError():
+                if last:
+                    known = isinstance(first, LookupError) or "not an id" in str(first)
+                    self.main.say(
+                        f"There is no conversation {self._resume}." if known else explain(first).line, error=True
+                    )
+            case _:
+                self.main.warn(explain(first).line)
 
     def _warm_up(self) -> None:
         self.run_worker(_warm_up, thread=True, exit_on_error=False, group="warm")
-
-    async def _open_first(self, id: str, *, last: bool = False) -> None:
-        assert self.conversations is not None
-        try:
-            conversation = await self.conversations.open(id)
-        except (LookupError, ValueError) as error:
-            if last:
-                known = isinstance(error, LookupError) or "not an id" in str(error)
-                self.main.say(f"There is no conversation {id}." if known else explain(error).line, error=True)
-            return
-        except Exception as error:
-            self.main.warn(explain(error).line)
-            return
-        self.main.show(conversation)
 
     def model_chosen(self, *, own_server: bool = False) -> None:
         """Another model answers now: what was missing may be there."""
@@ -231,6 +247,13 @@ class FiresideApp(App[int]):
         for widget in self.screen.walk_children():
             if isinstance(widget, Widget):
                 widget.refresh()
+
+
+async def _opened(conversations: Conversations, id: str) -> Conversation | Exception:
+    try:
+        return await conversations.open(id)
+    except Exception as error:
+        return error
 
 
 def _warm_up() -> None:

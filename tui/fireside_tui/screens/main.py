@@ -117,9 +117,8 @@ class MainScreen(Commands):
         self.chat.update_lines()
         self.set_interval(KEEP_DRAFT, self._keep_draft_soon)
 
-    async def begin(self, conversations: Conversations) -> None:
+    def begin(self, conversations: Conversations) -> None:
         """The store is open."""
-        await self.chat.complete()
         self.conversations = conversations
         conversations.on_rows = self.rows_changed
         typed = self.chat.composer.text

@@ -123,6 +123,7 @@ class Chat(Pane, Vertical, Listener):
         self, narrator: Narrator, first: str, tell: Callable[[], tuple[Narrator, dict[str, Item]]]
     ) -> None:
         """Tells all in a thread, and puts what stands before the item `first` above it."""
+        await self.painted()
         _, items = await asyncio.to_thread(tell)
         if self._narrator is narrator:
             self.transcript.prepend(takewhile(lambda item: item.key != first, items.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from textual.geometry import Region
@@ -20,3 +21,9 @@ class Pane(Widget):
     def render_lines(self, crop: Region) -> list[Strip]:
         """The one line, as often as it is asked for."""
         return super().render_lines(Region(crop.x, 0, crop.width, 1)) * crop.height
+
+    async def painted(self) -> None:
+        """Waits until what was told is on the screen: what begins in a thread before that would hold it up."""
+        done = asyncio.Event()
+        self.call_after_refresh(done.set)
+        await done.wait()
