@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from fireside import Tool, ToolCall
+if TYPE_CHECKING:
+    from fireside import Tool, ToolCall
 
 
 def call_line(call: ToolCall) -> str:

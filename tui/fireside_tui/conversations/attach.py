@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fireside import Image
+if TYPE_CHECKING:
+    from fireside import Image
 
 MOST_BYTES = 5 * 1024 * 1024
 """The largest file that is attached; the API takes no larger pictures."""
@@ -35,6 +37,8 @@ def is_picture(path: str | Path) -> bool:
 
 def with_files(text: str, files: Iterable[str]) -> tuple[str, list[Image]]:
     """The message with the texts of its files behind it, and its pictures. Raises as `check_file`."""
+    from fireside import Image
+
     parts, pictures = [text] if text.strip() else [], []
     for name in files:
         file = check_file(name)

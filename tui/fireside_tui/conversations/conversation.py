@@ -9,14 +9,14 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
-
-from fireside import Agent, Holder, Image, ResumeWarning, State, Tool, ToolCall
-from fireside.history import HistoryEntry
+from typing import TYPE_CHECKING, Any
 
 from fireside_tui.conversations.approval import Approval
 from fireside_tui.conversations.attach import with_files
 from fireside_tui.conversations.trouble import Trouble, explain, file_trouble
+
+if TYPE_CHECKING:
+    from fireside import Agent, HistoryEntry, Holder, Image, ResumeWarning, State, Tool, ToolCall
 
 SETTINGS = "fireside"
 """The key of `state.data` that holds the settings of a conversation: its model, its system prompt, its effort."""

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fireside import (
-    AuthError,
-    ConflictError,
-    ContextTooLongError,
-    Holder,
-    OverloadedError,
-    ProviderError,
-    RateLimitError,
-    StateInUseError,
-)
+if TYPE_CHECKING:
+    from fireside import Holder
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +36,16 @@ def elsewhere(holder: Holder | None) -> str:
 
 def explain(error: BaseException) -> Trouble:
     """An exception in words."""
+    from fireside import (
+        AuthError,
+        ConflictError,
+        ContextTooLongError,
+        OverloadedError,
+        ProviderError,
+        RateLimitError,
+        StateInUseError,
+    )
+
     text = _sentence(str(error) or type(error).__name__)
     match error:
         case AuthError():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from fireside import HistoryEntry
+from typing import TYPE_CHECKING
 
 from fireside_tui.conversations.attach import check_file
 from fireside_tui.conversations.trouble import file_trouble
 from fireside_tui.screens.ask import Ask
 from fireside_tui.screens.base import MainBase
 from fireside_tui.screens.pick import Choice, Pick
+
+if TYPE_CHECKING:
+    from fireside import HistoryEntry
 
 
 class MessageCommands(MainBase):

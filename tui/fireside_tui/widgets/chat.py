@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
-from fireside import HistoryEntry, ToolCall, Usage
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -23,9 +23,12 @@ from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.command_hints import CommandHints
 from fireside_tui.widgets.composer import Composer
 from fireside_tui.widgets.lines import ChatHeading, Line, MessageBar, StatusLine
-from fireside_tui.widgets.narrator import Narrator, last_part
 from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.welcome import Welcome
+
+if TYPE_CHECKING:  # loaded after the first frame, as the library is
+    from fireside import HistoryEntry, ToolCall
+    from fireside_tui.widgets.narrator import Narrator
 
 
 class Chat(Pane, Vertical, Listener):
@@ -97,6 +100,8 @@ class Chat(Pane, Vertical, Listener):
 
     def reload(self) -> None:
         """Tells the whole conversation again: its end at once, what is before it a moment later."""
+        from fireside_tui.widgets.narrator import Narrator, last_part
+
         conversation = self.conversation
         history = list(conversation.state.history) if conversation is not None else []
         live = conversation is not None and conversation.running
@@ -241,7 +246,7 @@ class Chat(Pane, Vertical, Listener):
         if conversation.empty:
             return []
         window = conversation.agent.context_window
-        usage: Usage = conversation.state.usage
+        usage = conversation.state.usage
         saved = "not saved" if conversation.unsaved or not conversation.saved else "saved"
         context = f"{_short(self._used)} of {_short(window)} context" if self._used else ""
         cost = _dollars(usage.cost) if usage.cost else ""
@@ -250,6 +255,8 @@ class Chat(Pane, Vertical, Listener):
 
 
 def _context_of(entry: HistoryEntry) -> int:
+    from fireside import Usage
+
     return Usage.from_json(entry.content["usage"]).context if entry.kind == "reply" else 0
 
 
