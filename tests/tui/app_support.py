@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,29 @@ class Opened:
     async def rows(self) -> None:
         """Waits for the list to be drawn."""
         await self.until(lambda: not self.main._rows_due)
+
+
+class Calls:
+    """How often something was called."""
+
+    count = 0
+
+
+@contextlib.contextmanager
+def calls_of(owner: type, name: str) -> Iterator[Calls]:
+    """Counts the calls of a method, which does its work all the same."""
+    calls, method = Calls(), inspect.getattr_static(owner, name)
+    inner = method.__func__ if isinstance(method, classmethod) else method
+
+    def counted(*args: Any, **rest: Any) -> Any:
+        calls.count += 1
+        return inner(*args, **rest)
+
+    setattr(owner, name, classmethod(counted) if isinstance(method, classmethod) else counted)
+    try:
+        yield calls
+    finally:
+        setattr(owner, name, method)
 
 
 @contextlib.asynccontextmanager

@@ -12,8 +12,9 @@ from typing import Any
 from fireside import Agent, Image, Record, SavedState, State, Store
 
 from fireside_tui.conversations.conversation import SETTINGS, Conversation
+from fireside_tui.conversations.listing import Listing
 from fireside_tui.conversations.routes import Routes, approval_of
-from fireside_tui.conversations.rows import Row, in_order
+from fireside_tui.conversations.rows import Item, Row, row_of
 from fireside_tui.conversations.trouble import Trouble, explain
 from fireside_tui.device import Device
 
@@ -57,7 +58,8 @@ class Conversations:
         self.current: Conversation | None = None
         """The one on the screen: its answers are not marked as unread."""
         self._open: dict[str, Conversation] = {}
-        self._listed: dict[str, Row] = {}
+        self._listed = Listing()
+        self._edits = 0  # how often one was deleted or brought back
         self._gone: set[str] = set()
         self.agent = agent.copy(
             store=store,
@@ -69,26 +71,39 @@ class Conversations:
     # -- the list
 
     @property
+    def items(self) -> list[Item]:
+        """Every conversation, as its row or what `row_of` makes it of: pinned first, then the most recent first."""
+        return self._listed.with_own(self._own_rows())
+
+    @property
     def rows(self) -> list[Row]:
-        """Every conversation: pinned first, then the most recent first."""
-        known = dict(self._listed)
+        """The rows of all `items`."""
+        return [row_of(item) for item in self.items]
+
+    def row(self, id: str) -> Row | None:
+        """The row of one conversation."""
+        own = self._own_rows().get(id)
+        listed = self._listed.get(id)
+        return own or (row_of(listed) if listed is not None else None)
+
+    def _own_rows(self) -> dict[str, Row]:
+        """The rows of which more is known than the store tells: few."""
+        own: dict[str, Row] = {}
         for id, conversation in self._open.items():
             if conversation.state.history and id not in self._gone:
-                known[id] = self._row_of(conversation)
-        for id, draft in self.device.drafts.items():
-            if id not in known and draft.text.strip():
-                title = draft.text.strip().partition("\n")[0][:200]
-                known[id] = Row(id, title, "draft", draft.at)
-        marked = (
-            replace(row, unread=self.device.is_unread(id), pinned=self.device.is_pinned(id),
-                    draft=self.device.draft(id) is not None)
-            if self._is_marked(id) else row
-            for id, row in known.items()
-        )  # fmt: skip
-        return in_order(marked)
-
-    def _is_marked(self, id: str) -> bool:
-        return self.device.is_unread(id) or self.device.is_pinned(id) or self.device.draft(id) is not None
+                own[id] = self._row_of(conversation)
+        device = self.device
+        drafts = device.drafts
+        for id, draft in drafts.items():
+            if id not in own and self._listed.get(id) is None and draft.text.strip():
+                own[id] = Row(id, draft.text.strip().partition("\n")[0][:200], "draft", draft.at)
+        for id in {*drafts, *device.marked}:
+            row = own.get(id) or self._listed.get(id)
+            if row is not None:
+                own[id] = replace(
+                    row_of(row), unread=device.is_unread(id), pinned=device.is_pinned(id), draft=id in drafts
+                )
+        return own
 
     @staticmethod
     def _row_of(conversation: Conversation) -> Row:
@@ -106,20 +121,28 @@ class Conversations:
     async def refresh(self) -> None:
         """Reads the store's list again, and what other processes did to the conversations that are open here."""
         try:
-            saved = await self.store.alist()
+            listed, changed = await self._list()
         except Exception as error:
             self.trouble = explain(error)
             self.on_rows()
             return
         self.trouble = None
-        listed = {row.id: row for row in map(Row.of_saved, saved)}
-        changed = listed != self._listed
         self._listed = listed
-        for row in saved:
-            if (conversation := self._open.get(row.id)) is not None:
+        for id, conversation in list(self._open.items()):
+            row = listed.get(id)
+            if isinstance(row, SavedState):
                 await self._catch_up(conversation, row)
         if changed:
             self.on_rows()
+
+    async def _list(self) -> tuple[Listing, bool]:
+        """What the store lists, and whether it is another list than before; once more where one was deleted meanwhile."""
+        while True:
+            edits = self._edits
+            saved = await self.store.alist()
+            found = await asyncio.to_thread(_compared, saved, self._listed)
+            if edits == self._edits:
+                return found
 
     async def _catch_up(self, conversation: Conversation, row: SavedState) -> None:
         """What another process did to an open conversation is read again, and where it runs is said."""
@@ -299,7 +322,7 @@ class Conversations:
 
         Raises `StateInUseError` where another process runs it, and what the store raises: it is then still there.
         """
-        row = next((row for row in self.rows if row.id == id), None)
+        row = self.row(id)
         conversation = self._open.get(id)
         if conversation is not None:
             await conversation.stop()
@@ -309,7 +332,8 @@ class Conversations:
             await self.store.adelete(id)
         self._gone.add(id)
         self._open.pop(id, None)
-        self._listed.pop(id, None)
+        self._listed.remove(id)
+        self._edits += 1
         row = row or Row(id, "Untitled", "waiting", State().updated_at)
         deleted = Deleted(row, record, self.device.forget(id))
         self.deleted.append(deleted)
@@ -330,9 +354,10 @@ class Conversations:
                 await asyncio.to_thread(self.store.write, id, record.entries, record.snapshot, create=True)
         self.deleted.pop()
         self._gone.discard(id)
+        self._edits += 1
         self.device.restore(id, deleted.device)
         if record is not None:
-            self._listed[id] = replace(deleted.row, here=False, unread=False, pinned=False, draft=False)
+            self._listed.put(replace(deleted.row, here=False, unread=False, pinned=False, draft=False))
         self.on_rows()
         return deleted
 
@@ -347,3 +372,9 @@ class Conversations:
         if ends:
             await asyncio.wait(ends, timeout=within)
         await asyncio.to_thread(self.device.flush)
+
+
+def _compared(saved: list[SavedState], before: Listing) -> tuple[Listing, bool]:
+    """What was listed, and whether it is another list than before. On a thread: ten thousand are looked at."""
+    listed = Listing(saved)
+    return listed, listed != before

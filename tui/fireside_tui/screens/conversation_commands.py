@@ -75,7 +75,8 @@ class ConversationCommands(MainBase):
         return self.current.id if self.current is not None and not self.current.empty else None
 
     def _title(self, id: str) -> str:
-        return next((row.title for row in self.conversations.rows if row.id == id), "Untitled")
+        row = self.conversations.row(id)
+        return row.title if row is not None else "Untitled"
 
     async def do_rename(self, argument: str = "") -> None:
         """Another title."""

@@ -235,7 +235,8 @@ class MainScreen(Commands):
     def _show_rows(self) -> None:
         self._rows_due = False
         trouble = self.conversations.trouble
-        self.sidebar.show(self.conversations.rows, trouble.text if trouble else "")
+        asking = sum(conversation.approval is not None for conversation in self.conversations.running())
+        self.sidebar.show(self.conversations.items, trouble.text if trouble else "", asking)
         current = self.current
         self.sidebar.rows.set_open(current.id if current is not None else None)
         if current is not None and not self.in_list and not self.sidebar.filter.has_focus:
@@ -251,9 +252,9 @@ class MainScreen(Commands):
 
     @on(Input.Submitted, "#filter")
     async def _on_filter_enter(self) -> None:
-        rows = self.sidebar.rows.rows
-        if rows and self.sidebar.filter.value.strip():
-            await self.open(self.sidebar.rows.cursor_id or rows[0].id)
+        id = self.sidebar.rows.cursor_id
+        if id is not None and self.sidebar.filter.value.strip():
+            await self.open(id)
         else:
             self.action_command("search", self.sidebar.filter.value)
 

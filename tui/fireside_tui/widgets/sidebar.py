@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, Self
 
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from fireside_tui.conversations import Row
+from fireside_tui.conversations import Item, Titles
 from fireside_tui.safe_text import safe_line
+from fireside_tui.widgets.lines import Line
 from fireside_tui.widgets.row_list import RowList
 
 
@@ -32,6 +35,18 @@ class Filter(Input):
             super().__init__()
             self.cleared = cleared
 
+    def __init__(self, changed: Callable[[], None], *, id: str | None = None) -> None:
+        super().__init__(placeholder="/ filter", id=id, select_on_focus=False)
+        self._changed = changed
+
+    def watch_value(self) -> None:
+        """Says so at once: with a message, the rows would stand on the screen a frame later than the letter."""
+        self._changed()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Draws it again. It is one line whatever stands in it: Textual would lay the whole screen out at each letter."""
+        return super().refresh(*regions, repaint=repaint, recompose=recompose)
+
     def action_leave(self) -> None:
         """Clears the filter and leaves it."""
         self.value = ""
@@ -40,6 +55,22 @@ class Filter(Input):
     def action_into_list(self) -> None:
         """Goes on in the filtered list."""
         self.post_message(self.Left(False))
+
+
+class SidebarTitle(Line):
+    """How many there are. It is one line whatever it says, so nothing is laid out for it."""
+
+    def say(self, words: str) -> None:
+        """Says something else."""
+        if words != self._words:
+            self._words = words
+            self.refresh()
+
+    _words = "Conversations"
+
+    def render(self) -> Content:
+        """The words."""
+        return Content(self._words)
 
 
 class Sidebar(Vertical):
@@ -80,15 +111,14 @@ class Sidebar(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._all: list[Row] = []
-        self._shown: tuple[list[Row], str] | None = None
+        self._titles = Titles([])
         self.asking = False
         """Whether the line below waits for y or n."""
 
     def compose(self) -> ComposeResult:
         """Title, filter, list, the line below."""
-        yield Static("Conversations", id="sidebar-title", markup=False)
-        yield Filter(placeholder="/ filter", id="filter", select_on_focus=False)
+        yield SidebarTitle(id="sidebar-title")
+        yield Filter(self._on_filter, id="filter")
         yield RowList(id="rows")
         yield Static("", id="sidebar-below", markup=False)
 
@@ -102,25 +132,21 @@ class Sidebar(Vertical):
         """The filter."""
         return self.query_one(Filter)
 
-    def show(self, rows: list[Row], trouble: str = "") -> None:
-        """Shows these conversations, as far as the filter lets them through."""
-        self._all = rows
+    def show(self, items: list[Item], trouble: str = "", asking: int = 0) -> None:
+        """Shows these conversations, as far as the filter lets them through; `asking` is how many wait for an answer."""
+        self._titles = Titles(items)
         self.rows.empty = trouble or ("No conversations yet" if not self.filter.value else "No title has these words")
         self._filtered()
-        waiting = sum(row.status == "approval" for row in rows)
-        title = f"Conversations  {len(rows):,}" if rows else "Conversations"
-        self.query_one("#sidebar-title", Static).update(Content(title + (f" · {waiting} ask" if waiting else "")))
+        title = f"Conversations  {len(items):,}" if items else "Conversations"
+        self.query_one(SidebarTitle).say(title + (f" · {asking} ask" if asking else ""))
 
-    def _filtered(self) -> None:
-        words = self.filter.value.lower().split()
-        rows = [row for row in self._all if all(word in row.title.lower() for word in words)] if words else self._all
-        self.rows.show(rows)
+    def _filtered(self, *, from_top: bool = False) -> None:
+        self.rows.show(self._titles.with_words(self.filter.value), from_top=from_top)
 
-    @on(Input.Changed, "#filter")
     def _on_filter(self) -> None:
-        self.rows.empty = "No title has these words\nEnter searches the texts" if self._all else "No conversations yet"
-        self._filtered()
-        self.rows.action_edge(False)
+        some = bool(self._titles.items)
+        self.rows.empty = "No title has these words\nEnter searches the texts" if some else "No conversations yet"
+        self._filtered(from_top=True)
 
     # -- the line below
 
