@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from fireside import FileStore, SavedState, Usage
-from fireside_tui.conversations import Row, Titles, by_day
+from fireside import Agent, FileStore, SavedState, Usage
+from fireside.testing import FakeModel
+from fireside_tui.app import FiresideApp
+from fireside_tui.config import Config, Paths
+from fireside_tui.conversations import Conversations, Row, Titles, by_day
+from fireside_tui.widgets.chat import Chat
 from fireside_tui.widgets.row_list import RowList
+from fireside_tui.widgets.sidebar import Sidebar
 from textual.screen import Screen
 
-from tests.tui.app_support import calls_of, opened
+from tests.tui.app_support import Calls, calls_of, opened
 
 MANY = 10_000
 NOW = datetime.now(UTC)
@@ -92,6 +99,34 @@ async def test_the_scrollbar_goes_when_the_rows_fit_and_comes_back(tmp_path: Pat
         await it.press("escape", "end")
         assert rows.show_vertical_scrollbar
         assert rows.scroll_y == rows.max_scroll_y == len(rows.lines) - rows.size.height
+
+
+def complete_of_chat(seen: list[int], looks: Calls) -> Callable[[Chat], Awaitable[None]]:
+    """`Chat.complete`, which notes how often the list had been asked for when it began."""
+    inner = Chat.complete
+
+    async def complete(chat: Chat) -> None:
+        seen.append(looks.count)
+        await inner(chat)
+
+    return complete
+
+
+async def test_the_first_rows_wait_for_nothing_but_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fireside_tui.screens.main.SHOW_ROWS", 3600.0)  # between two drawings, not before the first
+    with calls_of(Conversations, "refresh") as looks, calls_of(Sidebar, "show") as shown:
+        seen: list[int] = []
+        places = Paths(tmp_path / "config.toml", tmp_path / "data", tmp_path / "cache")
+        app = FiresideApp(Config(), agent=Agent(FakeModel([]), store=Many(tmp_path / "store")), places=places)
+        complete = complete_of_chat(seen, looks)
+        monkeypatch.setattr(Chat, "complete", complete)
+        async with app.run_test() as pilot:
+            async with asyncio.timeout(20):
+                while not app.main.sidebar.rows.lines:
+                    await pilot.pause(0.005)
+            assert shown.count == 1
+    assert seen == [1]  # it was being read before the rest of the screen was made
+    assert looks.count == 1
 
 
 @pytest.mark.parametrize("typed", ["", "a", "ab c", "ab cd", "cd a", " x ", "xa xa", "nothing"])

@@ -130,6 +130,9 @@ class FiresideApp(App[int]):
     async def _open_store(self) -> None:
         main = self.main
         conversations, warning = await asyncio.to_thread(conversations_for, self.config, self._agent, self.paths)
+        # a long list takes its time: it is read while the rest of the screen is made, but not before what was asked for
+        listed = None if self._resume else asyncio.ensure_future(conversations.refresh())
+        await asyncio.sleep(0)  # it begins now
         self.conversations = conversations
         self.tools = tuple(conversations.agent.tools.values())
         warnings = [words for words in (self._warning, warning) if words]
@@ -141,7 +144,7 @@ class FiresideApp(App[int]):
         await main.begin(conversations)
         if self._resume:
             await self._open_first(self._resume)
-        await conversations.refresh()
+        await (listed or conversations.refresh())
         if self._resume and main.current is not None and main.current.empty:
             await self._open_first(resumed(self._resume, conversations.rows) or self._resume, last=True)
         elif self._newest and not main.chat.composer.text:

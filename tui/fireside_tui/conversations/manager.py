@@ -163,11 +163,13 @@ class Conversations:
                     conversation.agent = self._agent_for(loaded)
 
     async def watch(self, every: float = 1.5) -> None:
-        """Looks at the store for ever; the longer a look takes, the less often."""
+        """Looks at the store for ever, first after a while; the longer a look takes, the less often."""
+        took = 0.0
         while True:
+            await asyncio.sleep(max(every, 20 * took))
             start = time.monotonic()
             await self.refresh()
-            await asyncio.sleep(max(every, 20 * (time.monotonic() - start)))
+            took = time.monotonic() - start
 
     # -- opening
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import time
 from typing import ClassVar
 
 from textual import events, on
@@ -33,7 +34,7 @@ from fireside_tui.widgets.sidebar import Filter, Sidebar
 KEEP_DRAFT = 0.4
 """Seconds between two looks at what is being written."""
 SHOW_ROWS = 0.1
-"""Seconds in which changes of the list are gathered."""
+"""Seconds between two drawings of the list: many changes make one."""
 AT_ONCE = frozenset({"quit", "help", "suspend", "palette"})
 """Commands that need no store."""
 
@@ -80,7 +81,7 @@ class MainScreen(Commands):
         self.ready = asyncio.Event()
         self._styled = False
         self.files: tuple[str, ...] = ()
-        self._rows_due = False
+        self._rows_due, self._rows_shown = False, float("-inf")
         self._recalled = 0
         self._flushing = False
 
@@ -227,19 +228,24 @@ class MainScreen(Commands):
     # -- the list
 
     def rows_changed(self) -> None:
-        """The list is drawn again, soon: many changes make one."""
-        if not self._rows_due and self.is_running:
-            self._rows_due = True
-            self.set_timer(SHOW_ROWS, self._show_rows)
+        """The list is drawn again: at once, unless it has just been."""
+        if self._rows_due or not self.is_running:
+            return
+        self._rows_due = True
+        wait = self._rows_shown + SHOW_ROWS - time.monotonic()
+        if wait > 0:
+            self.set_timer(wait, self._show_rows)
+        else:
+            self.call_later(self._show_rows)
 
     def _show_rows(self) -> None:
-        self._rows_due = False
+        self._rows_due, self._rows_shown = False, time.monotonic()
         trouble = self.conversations.trouble
         asking = sum(conversation.approval is not None for conversation in self.conversations.running())
         self.sidebar.show(self.conversations.items, trouble.text if trouble else "", asking)
         current = self.current
         self.sidebar.rows.set_open(current.id if current is not None else None)
-        if current is not None and not self.in_list and not self.sidebar.filter.has_focus:
+        if current is not None and not current.empty and not self.in_list and not self.sidebar.filter.has_focus:
             self.sidebar.rows.set_cursor(current.id)
 
     @on(Sidebar.Answered)
