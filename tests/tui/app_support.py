@@ -175,6 +175,7 @@ async def opened(
     async with app.run_test(size=size) as pilot:
         it = Opened(app, pilot)
         app.main.chat.approval_bar.GRACE = grace  # type: ignore[misc]
+        app.main.sidebar.GRACE = grace  # type: ignore[misc]
         await it.until(lambda: app.main.ready.is_set())
         await it.until(lambda: not any(w.group == "start" and not w.is_finished for w in app.workers))
         await it.rows()

@@ -26,6 +26,7 @@ from fireside_tui.conversations import Conversation, Conversations, explain
 from fireside_tui.driver import FiresideDriver
 from fireside_tui.palette import FiresideCommands
 from fireside_tui.screens.main import MainScreen
+from fireside_tui.screens.modal import Modal
 from fireside_tui.start import conversations_for, missing_for, resumed
 from fireside_tui.theme import DEFAULT, THEMES
 
@@ -96,8 +97,14 @@ class FiresideApp(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         """A key that acts on the app waits until the box that has the focus has taken the keys before it."""
-        if isinstance(event, events.Key) and not event.is_forwarded and not event.is_printable and event.key in ACTS:
-            await self._catch_up()
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            if isinstance(event, events.Key) and not event.is_printable and event.key in ACTS:
+                await self._catch_up()
+            top = self.screen_stack[-1] if self.screen_stack else None
+            if isinstance(top, Modal):
+                await top.box()
+            elif isinstance(top, MainScreen) and await top.took(event):
+                return
         await super().on_event(event)
 
     async def _catch_up(self) -> None:

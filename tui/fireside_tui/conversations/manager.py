@@ -61,6 +61,7 @@ class Conversations:
         self._listed = Listing()
         self._edits = 0  # how often one was deleted or brought back
         self._gone: set[str] = set()
+        self._undoing = asyncio.Lock()
         self.agent = agent.copy(
             store=store,
             session=None,
@@ -344,8 +345,10 @@ class Conversations:
 
     async def undo(self) -> Deleted | None:
         """Brings back what was deleted last, as it was; `None` where nothing was. Raises what the store raises."""
-        if not self.deleted:
-            return None
+        async with self._undoing:  # the second of two brings back the one before
+            return await self._undo() if self.deleted else None
+
+    async def _undo(self) -> Deleted:
         deleted = self.deleted[-1]
         id, record = deleted.row.id, deleted.record
         if record is not None:

@@ -21,7 +21,8 @@ from fireside_tui.commands import parse
 from fireside_tui.config import Config
 from fireside_tui.conversations import Conversation, Conversations, NotSavedError, explain
 from fireside_tui.safe_text import safe_line
-from fireside_tui.screens.list_commands import Commands
+from fireside_tui.screens.list_keys import ListKeys
+from fireside_tui.screens.typed_ahead import AT_ONCE
 from fireside_tui.transcript import Transcript
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.chat import Chat
@@ -35,8 +36,8 @@ KEEP_DRAFT = 0.4
 """Seconds between two looks at what is being written."""
 SHOW_ROWS = 0.1
 """Seconds between two drawings of the list: many changes make one."""
-AT_ONCE = frozenset({"quit", "help", "suspend", "palette"})
-"""Commands that need no store."""
+WORKS = frozenset({"list_undo", "list_fork"})
+"""Commands whose end the next key waits for."""
 
 
 def _is_first(command: commands.Command, key: str) -> bool:
@@ -47,7 +48,7 @@ def _is_first(command: commands.Command, key: str) -> bool:
     return key != "escape" and (command.where in ("anywhere", "approval") or command.name == "list_filter")
 
 
-class MainScreen(Commands):
+class MainScreen(ListKeys):
     """The list at the left, the chat at the right, the keys below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,8 +77,7 @@ class MainScreen(Commands):
     """
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         self.ready = asyncio.Event()
         self._styled = False
         self.files: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class MainScreen(Commands):
     def compose(self) -> ComposeResult:
         """The panes."""
         with Horizontal(id="panes"):
-            yield Sidebar(id="sidebar")
+            yield Sidebar(self.answered, id="sidebar")
             yield Chat(id="chat")
         yield KeyLine(id="keys")
 
@@ -149,7 +149,11 @@ class MainScreen(Commands):
         """Carries out a command: at once, so that the next key meets what it left; in a worker where it has to wait."""
         command = getattr(self, f"do_{name}")
         if inspect.iscoroutinefunction(command) or not (self.ready.is_set() or name in AT_ONCE):
-            self.run_worker(self._carry_out(name, argument), group="commands", exit_on_error=False, name=name)
+            work = self._carry_out(name, argument)
+            if name in WORKS:
+                self.work(work)
+            else:
+                self.run_worker(work, group="commands", exit_on_error=False, name=name)
             return
         try:
             command(argument)
@@ -205,10 +209,6 @@ class MainScreen(Commands):
         self.sidebar.rows.set_cursor(id)
         return True
 
-    @on(RowList.Picked)
-    async def _on_picked(self, event: RowList.Picked) -> None:
-        await self.open(event.id)
-
     def show_list(self, shown: bool) -> None:
         """Opens the list where it is a drawer, and moves the focus."""
         self.set_class(shown, "-list")
@@ -234,11 +234,12 @@ class MainScreen(Commands):
         self._rows_due = True
         wait = self._rows_shown + SHOW_ROWS - time.monotonic()
         if wait > 0:
-            self.set_timer(wait, self._show_rows)
+            self.set_timer(wait, self.show_rows)
         else:
-            self.call_later(self._show_rows)
+            self.call_later(self.show_rows)
 
-    def _show_rows(self) -> None:
+    def show_rows(self) -> None:
+        """Draws the list as it is now."""
         self._rows_due, self._rows_shown = False, time.monotonic()
         trouble = self.conversations.trouble
         asking = sum(conversation.approval is not None for conversation in self.conversations.running())
@@ -248,21 +249,9 @@ class MainScreen(Commands):
         if current is not None and not current.empty and not self.in_list and not self.sidebar.filter.has_focus:
             self.sidebar.rows.set_cursor(current.id)
 
-    @on(Sidebar.Answered)
-    async def _on_answered(self, event: Sidebar.Answered) -> None:
-        await self.delete_answered(event.yes)
-
     @on(Filter.Left)
     def _on_filter_left(self, event: Filter.Left) -> None:
         self.go_to(self.sidebar.rows)
-
-    @on(Input.Submitted, "#filter")
-    async def _on_filter_enter(self) -> None:
-        id = self.sidebar.rows.cursor_id
-        if id is not None and self.sidebar.filter.value.strip():
-            await self.open(id)
-        else:
-            self.action_command("search", self.sidebar.filter.value)
 
     # -- writing
 

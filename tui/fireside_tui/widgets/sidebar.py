@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import ClassVar, Self
 
 from textual import events
@@ -12,6 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from fireside_tui.conversations import Item, Titles
@@ -102,18 +104,17 @@ class Sidebar(Vertical):
     }
     """
 
-    class Answered(Message):
-        """The person answered what the line below asked."""
+    GRACE: ClassVar[float] = 0.3
+    """Seconds in which a yes waits for what follows it."""
 
-        def __init__(self, yes: bool) -> None:
-            super().__init__()
-            self.yes = yes
-
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, answered: Callable[[bool], None], *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._answered = answered  # no message: the next key may be at hand
         self._titles = Titles([])
         self.asking = False
         """Whether the line below waits for y or n."""
+        self._asked = 0.0
+        self._yes: Timer | None = None  # a yes that came too soon
 
     def compose(self) -> ComposeResult:
         """Title, filter, list, the line below."""
@@ -152,7 +153,7 @@ class Sidebar(Vertical):
 
     def ask(self, question: str) -> None:
         """Asks for y or n."""
-        self.asking = True
+        self.asking, self._asked = True, monotonic()
         self._below(f"{question}\ny yes · n no", "-asks")
 
     def offer(self, words: str) -> None:
@@ -168,10 +169,25 @@ class Sidebar(Vertical):
             Content("\n".join(safe_line(line, width) for line in words.split("\n")))
         )
 
-    def on_key(self, event: events.Key) -> None:
-        """While it asks, y is yes, and anything else is no."""
-        if self.asking and self.rows.has_focus and event.key not in ("tab", "shift+tab"):
-            event.stop()
-            event.prevent_default()
+    def take_key(self, event: events.Key) -> None:
+        """While it asks, y is yes, and any other key is no.
+
+        A yes that comes with the question, faster than one reads, counts once nothing follows it: what is pasted where
+        the terminal does not say so comes as keys too, and its letters must delete nothing.
+        """
+        yes = event.key in ("y", "Y")
+        if self._yes is not None:
+            self.answer(not (event.is_printable or event.key in ("enter", "tab")))
+        elif yes and monotonic() - self._asked < self.GRACE:
+            self._yes = self.set_timer(self.GRACE, lambda: self.answer(True))
+        else:
+            self.answer(yes)
+
+    def answer(self, yes: bool) -> None:
+        """Answers what it asks, if it asks."""
+        if self._yes is not None:
+            self._yes.stop()
+            self._yes = None
+        if self.asking:
             self.asking = False
-            self.post_message(self.Answered(event.key in ("y", "Y")))
+            self._answered(yes)
