@@ -226,3 +226,54 @@ async def test_what_is_said_in_passing_is_said_once_and_hides_little(tmp_path: P
         toasts = it.app.screen.query("Toast")
         composer = it.main.chat.composer.region
         assert not any(toast.region.overlaps(composer) for toast in toasts)
+
+
+async def test_what_another_window_deleted_leaves_its_unsent_words_as_a_draft(tmp_path: Path) -> None:
+    for title in ("c", "b", "a"):
+        await talk(tmp_path, title, id=title)
+    async with opened(tmp_path, FakeModel(["a new answer"])) as it:
+        await it.main.open("b")
+        await it.write("unsent words")
+        await it.main.open("c")
+        for id in ("a", "b"):
+            FileStore(tmp_path / "store").delete(id)
+        await it.main.conversations.refresh()
+        await it.rows()
+        assert {(row.title, row.status) for row in it.main.sidebar.rows.rows} == {
+            ("unsent words", "draft"),
+            ("c", "waiting"),
+        }
+        await it.main.open("b")
+        assert (it.box, it.shown) == ("unsent words", "")
+        await it.press("enter")
+        await it.until(lambda: "a new answer" in it.shown)
+        await it.main.conversations.refresh()
+        await it.rows()
+        assert it.titles == ["unsent words", "c"]
+
+
+async def test_the_one_on_the_screen_that_another_window_deleted_can_be_read_and_forked(tmp_path: Path) -> None:
+    await talk(tmp_path, "kept", id="kept")
+    await talk(tmp_path, "lost", id="lost")
+    store = FileStore(tmp_path / "store")
+    async with opened(tmp_path, newest=True) as it:
+        record = store.read("lost")
+        assert record is not None
+        store.delete("lost")
+        await it.main.conversations.refresh()
+        await it.rows()
+        assert it.titles == ["kept"]
+        assert "answer to lost" in it.shown
+        assert "deleted in another window" in it.status
+        store.write("lost", record.entries, record.snapshot, create=True)  # the other window takes it back
+        await it.main.conversations.refresh()
+        await it.rows()
+        assert it.titles == ["lost", "kept"]
+        assert "deleted" not in it.status
+        store.delete("lost")
+        await it.main.conversations.refresh()
+        await it.command("/fork")
+        await it.until(lambda: it.current.id != "lost")
+        await it.rows()
+        assert it.titles == ["lost", "kept"]
+        assert "answer to lost" in it.shown

@@ -12,7 +12,7 @@ from typing import Any
 from fireside import Agent, Image, Record, SavedState, State, Store
 
 from fireside_tui.conversations.conversation import SETTINGS, Conversation
-from fireside_tui.conversations.listing import Listing
+from fireside_tui.conversations.listing import Listing, own_rows
 from fireside_tui.conversations.routes import Routes, approval_of
 from fireside_tui.conversations.rows import Item, Row, row_of
 from fireside_tui.conversations.trouble import Trouble, explain
@@ -88,32 +88,8 @@ class Conversations:
         return own or (row_of(listed) if listed is not None else None)
 
     def _own_rows(self) -> dict[str, Row]:
-        """The rows of which more is known than the store tells: few."""
-        own: dict[str, Row] = {}
-        for id, conversation in self._open.items():
-            if conversation.state.history and id not in self._gone:
-                own[id] = self._row_of(conversation)
-        device = self.device
-        drafts = device.drafts
-        for id, draft in drafts.items():
-            if id not in own and self._listed.get(id) is None and draft.text.strip():
-                own[id] = Row(id, draft.text.strip().partition("\n")[0][:200], "draft", draft.at)
-        for id in {*drafts, *device.marked}:
-            row = own.get(id) or self._listed.get(id)
-            if row is not None:
-                own[id] = replace(
-                    row_of(row), unread=device.is_unread(id), pinned=device.is_pinned(id), draft=id in drafts
-                )
-        return own
-
-    @staticmethod
-    def _row_of(conversation: Conversation) -> Row:
-        row = Row.of_state(conversation.state)
-        if conversation.approval is not None:
-            return replace(row, status="approval", here=True)
-        if conversation.running:
-            return replace(row, status="running", here=True)
-        return row if conversation.saved else replace(row, status="unsaved")
+        here = {id: conversation for id, conversation in self._open.items() if id not in self._gone}
+        return own_rows(here, self._listed, self.device)
 
     def running(self) -> list[Conversation]:
         """Those that run here."""
@@ -128,11 +104,13 @@ class Conversations:
             self.on_rows()
             return
         self.trouble = None
-        self._listed = listed
+        before, self._listed = self._listed, listed
         for id, conversation in list(self._open.items()):
             row = listed.get(id)
             if isinstance(row, SavedState):
                 await self._catch_up(conversation, row)
+            elif before.get(id) is not None:
+                await self._let_vanish(conversation)
         if changed:
             self.on_rows()
 
@@ -149,6 +127,10 @@ class Conversations:
         """What another process did to an open conversation is read again, and where it runs is said."""
         if conversation.running or conversation.sending or conversation.unsaved:
             return
+        if row.id in self._gone:  # brought back
+            self._gone.discard(row.id)
+            conversation.trouble = None
+            conversation.tell_change()
         holder = await asyncio.to_thread(self.store.holder, row.id) if row.status == "running" else None
         state = conversation.state
         behind = row.updated_at > state.updated_at or row.turn != state.turn or (row.title or "") != state.title[:200]
@@ -163,6 +145,25 @@ class Conversations:
                     conversation.replace(loaded)
                     conversation.agent = self._agent_for(loaded)
 
+    async def _let_vanish(self, conversation: Conversation) -> None:
+        """Another process deleted it: its row goes, and what was written in it and not sent stays as a draft.
+
+        The one on the screen can still be read, and forked.
+        """
+        if conversation.running or conversation.sending or conversation.unsaved:
+            return
+        try:
+            if await self.store.aread(conversation.id) is not None:
+                return
+        except Exception:  # it may be there
+            return
+        self._gone.add(conversation.id)
+        if conversation is self.current:
+            conversation.trouble = explain(LookupError())
+            conversation.tell_change()
+        else:
+            self._open.pop(conversation.id, None)
+
     async def watch(self, every: float = 1.5) -> None:
         """Looks at the store for ever, first after a while; the longer a look takes, the less often."""
         took = 0.0
@@ -176,7 +177,7 @@ class Conversations:
 
     async def open(self, id: str) -> Conversation:
         """The conversation with this id. Raises `LookupError` where there is none, and what the store raises."""
-        conversation = self._open.get(id)
+        conversation = self._open.get(id) if id not in self._gone else None
         if conversation is None:
             try:
                 state = await self.store.aload(id)
@@ -184,7 +185,10 @@ class Conversations:
             except LookupError:
                 if self.device.draft(id) is None:
                     raise
-                state, saved = State(id=id), False  # an unsent draft that never was sent
+                state, saved = State(id=id), False  # an unsent draft of none, or of one that is deleted
+            if id in self._gone:
+                self._gone.discard(id)
+                self._open.pop(id, None)
             conversation = self._open.get(id) or self._add(state, saved=saved)
             if saved and state.status == "running":
                 conversation.elsewhere = await asyncio.to_thread(self.store.holder, id)
