@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,29 @@ class Opened:
         await self.until(lambda: not self.main._rows_due)
 
 
+class Calls:
+    """How often something was called."""
+
+    count = 0
+
+
+@contextlib.contextmanager
+def calls_of(owner: type, name: str) -> Iterator[Calls]:
+    """Counts the calls of a method, which does its work all the same."""
+    calls, method = Calls(), inspect.getattr_static(owner, name)
+    inner = method.__func__ if isinstance(method, classmethod) else method
+
+    def counted(*args: Any, **rest: Any) -> Any:
+        calls.count += 1
+        return inner(*args, **rest)
+
+    setattr(owner, name, classmethod(counted) if isinstance(method, classmethod) else counted)
+    try:
+        yield calls
+    finally:
+        setattr(owner, name, method)
+
+
 @contextlib.asynccontextmanager
 async def opened(
     folder: Path,
@@ -151,6 +175,7 @@ async def opened(
     async with app.run_test(size=size) as pilot:
         it = Opened(app, pilot)
         app.main.chat.approval_bar.GRACE = grace  # type: ignore[misc]
+        app.main.sidebar.GRACE = grace  # type: ignore[misc]
         await it.until(lambda: app.main.ready.is_set())
         await it.until(lambda: not any(w.group == "start" and not w.is_finished for w in app.workers))
         await it.rows()

@@ -1,14 +1,13 @@
-"""The list: picking, filtering, renaming, pinning, deleting with undo; and it stays quick with ten thousand rows."""
+"""The list: picking, filtering, renaming, pinning, deleting with undo."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from fireside import FileStore, SavedState, Usage
+from fireside import FileStore
 from fireside.testing import FakeModel
 
-from tests.tui.app_support import Gate, opened, talk
+from tests.tui.app_support import Gate, calls_of, opened, talk
 
 
 async def test_picking_a_row_shows_that_conversation(tmp_path: Path) -> None:
@@ -171,64 +170,12 @@ async def test_an_answer_that_arrives_elsewhere_marks_its_row(tmp_path: Path) ->
 async def test_the_list_is_not_built_again_while_an_answer_streams(tmp_path: Path) -> None:
     from fireside_tui.widgets.sidebar import Sidebar
 
-    shown = 0
-    show = Sidebar.show
-
-    def counted(self: Sidebar, *args: object) -> None:
-        nonlocal shown
-        shown += 1
-        show(self, *args)  # type: ignore[arg-type]
-
-    Sidebar.show = counted  # type: ignore[method-assign, assignment]
-    try:
+    with calls_of(Sidebar, "show") as shown:
         async with opened(tmp_path, FakeModel(["word " * 2000])) as it:
-            shown = 0
+            shown.count = 0
             await it.send("go")
             await it.rows()
-            assert shown <= 6
-    finally:
-        Sidebar.show = show  # type: ignore[method-assign]
-
-
-class Many(FileStore):
-    """A store that lists ten thousand conversations."""
-
-    def list(self) -> list[SavedState]:  # type: ignore[override]
-        now = datetime.now(UTC)
-        return [
-            SavedState(f"id{n}", f"talk {n}", f"talk {n}", now, now - timedelta(minutes=n), 1, None, "waiting", Usage())
-            for n in range(10_000)
-        ]
-
-
-async def test_ten_thousand_rows_cost_what_is_seen(tmp_path: Path) -> None:
-    from fireside_tui.widgets.row_list import RowList
-
-    drawn = 0
-    render = RowList._row
-
-    def counted(self: RowList, *args: object) -> object:
-        nonlocal drawn
-        drawn += 1
-        return render(self, *args)  # type: ignore[arg-type]
-
-    RowList._row = counted  # type: ignore[method-assign, assignment]
-    try:
-        async with opened(tmp_path, store=Many(tmp_path / "store")) as it:
-            assert len(it.titles) == 10_000
-            await it.press("ctrl+o")
-            await it.pilot.pause()
-            drawn = 0
-            await it.press("end")
-            await it.pilot.pause()
-            assert 0 < drawn <= 60
-            drawn = 0
-            await it.press("slash", *"77")
-            await it.pilot.pause()
-            assert 0 < drawn <= 200
-            assert len(it.titles) == sum("77" in f"talk {n}" for n in range(10_000))
-    finally:
-        RowList._row = render  # type: ignore[method-assign]
+            assert shown.count <= 6
 
 
 async def test_keys_that_come_in_one_go_go_where_they_are_meant(tmp_path: Path) -> None:
@@ -279,3 +226,54 @@ async def test_what_is_said_in_passing_is_said_once_and_hides_little(tmp_path: P
         toasts = it.app.screen.query("Toast")
         composer = it.main.chat.composer.region
         assert not any(toast.region.overlaps(composer) for toast in toasts)
+
+
+async def test_what_another_window_deleted_leaves_its_unsent_words_as_a_draft(tmp_path: Path) -> None:
+    for title in ("c", "b", "a"):
+        await talk(tmp_path, title, id=title)
+    async with opened(tmp_path, FakeModel(["a new answer"])) as it:
+        await it.main.open("b")
+        await it.write("unsent words")
+        await it.main.open("c")
+        for id in ("a", "b"):
+            FileStore(tmp_path / "store").delete(id)
+        await it.main.conversations.refresh()
+        await it.rows()
+        assert {(row.title, row.status) for row in it.main.sidebar.rows.rows} == {
+            ("unsent words", "draft"),
+            ("c", "waiting"),
+        }
+        await it.main.open("b")
+        assert (it.box, it.shown) == ("unsent words", "")
+        await it.press("enter")
+        await it.until(lambda: "a new answer" in it.shown)
+        await it.main.conversations.refresh()
+        await it.rows()
+        assert it.titles == ["unsent words", "c"]
+
+
+async def test_the_one_on_the_screen_that_another_window_deleted_can_be_read_and_forked(tmp_path: Path) -> None:
+    await talk(tmp_path, "kept", id="kept")
+    await talk(tmp_path, "lost", id="lost")
+    store = FileStore(tmp_path / "store")
+    async with opened(tmp_path, newest=True) as it:
+        record = store.read("lost")
+        assert record is not None
+        store.delete("lost")
+        await it.main.conversations.refresh()
+        await it.rows()
+        assert it.titles == ["kept"]
+        assert "answer to lost" in it.shown
+        assert "deleted in another window" in it.status
+        store.write("lost", record.entries, record.snapshot, create=True)  # the other window takes it back
+        await it.main.conversations.refresh()
+        await it.rows()
+        assert it.titles == ["lost", "kept"]
+        assert "deleted" not in it.status
+        store.delete("lost")
+        await it.main.conversations.refresh()
+        await it.command("/fork")
+        await it.until(lambda: it.current.id != "lost")
+        await it.rows()
+        assert it.titles == ["lost", "kept"]
+        assert "answer to lost" in it.shown

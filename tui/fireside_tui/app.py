@@ -26,6 +26,7 @@ from fireside_tui.conversations import Conversation, Conversations, explain
 from fireside_tui.driver import FiresideDriver
 from fireside_tui.palette import FiresideCommands
 from fireside_tui.screens.main import MainScreen
+from fireside_tui.screens.modal import Modal
 from fireside_tui.start import conversations_for, missing_for, resumed
 from fireside_tui.theme import DEFAULT, THEMES
 
@@ -99,8 +100,14 @@ class FiresideApp(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         """A key that acts on the app waits until the box that has the focus has taken the keys before it."""
-        if isinstance(event, events.Key) and not event.is_forwarded and not event.is_printable and event.key in ACTS:
-            await self._catch_up()
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            if isinstance(event, events.Key) and not event.is_printable and event.key in ACTS:
+                await self._catch_up()
+            top = self.screen_stack[-1] if self.screen_stack else None
+            if isinstance(top, Modal):
+                await top.box()
+            elif isinstance(top, MainScreen) and await top.took(event):
+                return
         await super().on_event(event)
 
     async def _catch_up(self) -> None:
@@ -147,8 +154,12 @@ class FiresideApp(App[int]):
     async def _open_store(self) -> None:
         main = self.main
         loading = self._loading or asyncio.create_task(self._load())
-        await main.chat.complete()
+        completed = asyncio.ensure_future(main.chat.complete())
         conversations, warning, first = await loading
+        # a long list takes its time: it is read while the rest of the screen is made, but not before what was asked for
+        listed = None if self._resume else asyncio.ensure_future(conversations.refresh())
+        await asyncio.sleep(0)  # it begins now
+        await completed
         self.conversations = conversations
         self.tools = tuple(conversations.agent.tools.values())
         warnings = [words for words in (self._warning, warning) if words]
@@ -161,7 +172,7 @@ class FiresideApp(App[int]):
         if first is not None:
             self._show_first(first)
             await main.painted()
-        await conversations.refresh()
+        await (listed or conversations.refresh())
         if self._resume and main.current is not None and main.current.empty:
             id = resumed(self._resume, conversations.rows) or self._resume
             self._show_first(await _opened(conversations, id), last=True)

@@ -82,6 +82,11 @@ class Device:
         """Whether it stands at the top of the list."""
         return id in self._values["pinned"]
 
+    @property
+    def marked(self) -> set[str]:
+        """All that are unread or pinned."""
+        return {*self._values["unread"], *self._values["pinned"]}
+
     # -- what changes it
 
     def set_draft(self, id: str, text: str, files: tuple[str, ...] = ()) -> None:

@@ -8,6 +8,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from fireside_tui.commands import COMMANDS, Command, key_name
+from fireside_tui.conversations import Titles, row_of
 from fireside_tui.safe_text import safe_line
 
 
@@ -30,9 +31,7 @@ class FiresideCommands(Provider):
                 yield Hit(score, _title(command), partial(self._run, command.name), help=command.help)
         screen = self.screen
         if isinstance(screen, MainScreen) and screen.ready.is_set():
-            words = query.lower().split()
-            found = [row for row in screen.conversations.rows if all(word in row.title.lower() for word in words)]
-            for row in found[:20]:
+            for row in map(row_of, Titles(screen.conversations.items).with_words(query)[:20]):
                 yield Hit(
                     0.5, Content(safe_line(row.title, 60)), partial(screen.open, row.id), help="Opens the conversation"
                 )

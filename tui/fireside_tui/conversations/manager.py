@@ -12,8 +12,9 @@ from typing import Any
 from fireside import Agent, Image, Record, SavedState, State, Store
 
 from fireside_tui.conversations.conversation import SETTINGS, Conversation
+from fireside_tui.conversations.listing import Listing, own_rows
 from fireside_tui.conversations.routes import Routes, approval_of
-from fireside_tui.conversations.rows import Row, in_order
+from fireside_tui.conversations.rows import Item, Row, row_of
 from fireside_tui.conversations.trouble import Trouble, explain
 from fireside_tui.device import Device
 
@@ -57,8 +58,10 @@ class Conversations:
         self.current: Conversation | None = None
         """The one on the screen: its answers are not marked as unread."""
         self._open: dict[str, Conversation] = {}
-        self._listed: dict[str, Row] = {}
+        self._listed = Listing()
+        self._edits = 0  # how often one was deleted or brought back
         self._gone: set[str] = set()
+        self._undoing = asyncio.Lock()
         self.agent = agent.copy(
             store=store,
             session=None,
@@ -69,35 +72,24 @@ class Conversations:
     # -- the list
 
     @property
+    def items(self) -> list[Item]:
+        """Every conversation, as its row or what `row_of` makes it of: pinned first, then the most recent first."""
+        return self._listed.with_own(self._own_rows())
+
+    @property
     def rows(self) -> list[Row]:
-        """Every conversation: pinned first, then the most recent first."""
-        known = dict(self._listed)
-        for id, conversation in self._open.items():
-            if conversation.state.history and id not in self._gone:
-                known[id] = self._row_of(conversation)
-        for id, draft in self.device.drafts.items():
-            if id not in known and draft.text.strip():
-                title = draft.text.strip().partition("\n")[0][:200]
-                known[id] = Row(id, title, "draft", draft.at)
-        marked = (
-            replace(row, unread=self.device.is_unread(id), pinned=self.device.is_pinned(id),
-                    draft=self.device.draft(id) is not None)
-            if self._is_marked(id) else row
-            for id, row in known.items()
-        )  # fmt: skip
-        return in_order(marked)
+        """The rows of all `items`."""
+        return [row_of(item) for item in self.items]
 
-    def _is_marked(self, id: str) -> bool:
-        return self.device.is_unread(id) or self.device.is_pinned(id) or self.device.draft(id) is not None
+    def row(self, id: str) -> Row | None:
+        """The row of one conversation."""
+        own = self._own_rows().get(id)
+        listed = self._listed.get(id)
+        return own or (row_of(listed) if listed is not None else None)
 
-    @staticmethod
-    def _row_of(conversation: Conversation) -> Row:
-        row = Row.of_state(conversation.state)
-        if conversation.approval is not None:
-            return replace(row, status="approval", here=True)
-        if conversation.running:
-            return replace(row, status="running", here=True)
-        return row if conversation.saved else replace(row, status="unsaved")
+    def _own_rows(self) -> dict[str, Row]:
+        here = {id: conversation for id, conversation in self._open.items() if id not in self._gone}
+        return own_rows(here, self._listed, self.device)
 
     def running(self) -> list[Conversation]:
         """Those that run here."""
@@ -106,25 +98,39 @@ class Conversations:
     async def refresh(self) -> None:
         """Reads the store's list again, and what other processes did to the conversations that are open here."""
         try:
-            saved = await self.store.alist()
+            listed, changed = await self._list()
         except Exception as error:
             self.trouble = explain(error)
             self.on_rows()
             return
         self.trouble = None
-        listed = {row.id: row for row in map(Row.of_saved, saved)}
-        changed = listed != self._listed
-        self._listed = listed
-        for row in saved:
-            if (conversation := self._open.get(row.id)) is not None:
+        before, self._listed = self._listed, listed
+        for id, conversation in list(self._open.items()):
+            row = listed.get(id)
+            if isinstance(row, SavedState):
                 await self._catch_up(conversation, row)
+            elif before.get(id) is not None:
+                await self._let_vanish(conversation)
         if changed:
             self.on_rows()
+
+    async def _list(self) -> tuple[Listing, bool]:
+        """What the store lists, and whether it is another list than before; once more where one was deleted meanwhile."""
+        while True:
+            edits = self._edits
+            saved = await self.store.alist()
+            found = await asyncio.to_thread(_compared, saved, self._listed)
+            if edits == self._edits:
+                return found
 
     async def _catch_up(self, conversation: Conversation, row: SavedState) -> None:
         """What another process did to an open conversation is read again, and where it runs is said."""
         if conversation.running or conversation.sending or conversation.unsaved:
             return
+        if row.id in self._gone:  # brought back
+            self._gone.discard(row.id)
+            conversation.trouble = None
+            conversation.tell_change()
         holder = await asyncio.to_thread(self.store.holder, row.id) if row.status == "running" else None
         state = conversation.state
         behind = row.updated_at > state.updated_at or row.turn != state.turn or (row.title or "") != state.title[:200]
@@ -139,18 +145,39 @@ class Conversations:
                     conversation.replace(loaded)
                     conversation.agent = self._agent_for(loaded)
 
+    async def _let_vanish(self, conversation: Conversation) -> None:
+        """Another process deleted it: its row goes, and what was written in it and not sent stays as a draft.
+
+        The one on the screen can still be read, and forked.
+        """
+        if conversation.running or conversation.sending or conversation.unsaved:
+            return
+        try:
+            if await self.store.aread(conversation.id) is not None:
+                return
+        except Exception:  # it may be there
+            return
+        self._gone.add(conversation.id)
+        if conversation is self.current:
+            conversation.trouble = explain(LookupError())
+            conversation.tell_change()
+        else:
+            self._open.pop(conversation.id, None)
+
     async def watch(self, every: float = 1.5) -> None:
-        """Looks at the store for ever; the longer a look takes, the less often."""
+        """Looks at the store for ever, first after a while; the longer a look takes, the less often."""
+        took = 0.0
         while True:
+            await asyncio.sleep(max(every, 20 * took))
             start = time.monotonic()
             await self.refresh()
-            await asyncio.sleep(max(every, 20 * (time.monotonic() - start)))
+            took = time.monotonic() - start
 
     # -- opening
 
     async def open(self, id: str) -> Conversation:
         """The conversation with this id. Raises `LookupError` where there is none, and what the store raises."""
-        conversation = self._open.get(id)
+        conversation = self._open.get(id) if id not in self._gone else None
         if conversation is None:
             try:
                 state = await self.store.aload(id)
@@ -158,7 +185,10 @@ class Conversations:
             except LookupError:
                 if self.device.draft(id) is None:
                     raise
-                state, saved = State(id=id), False  # an unsent draft that never was sent
+                state, saved = State(id=id), False  # an unsent draft of none, or of one that is deleted
+            if id in self._gone:
+                self._gone.discard(id)
+                self._open.pop(id, None)
             conversation = self._open.get(id) or self._add(state, saved=saved)
             if saved and state.status == "running":
                 conversation.elsewhere = await asyncio.to_thread(self.store.holder, id)
@@ -299,7 +329,7 @@ class Conversations:
 
         Raises `StateInUseError` where another process runs it, and what the store raises: it is then still there.
         """
-        row = next((row for row in self.rows if row.id == id), None)
+        row = self.row(id)
         conversation = self._open.get(id)
         if conversation is not None:
             await conversation.stop()
@@ -309,7 +339,8 @@ class Conversations:
             await self.store.adelete(id)
         self._gone.add(id)
         self._open.pop(id, None)
-        self._listed.pop(id, None)
+        self._listed.remove(id)
+        self._edits += 1
         row = row or Row(id, "Untitled", "waiting", State().updated_at)
         deleted = Deleted(row, record, self.device.forget(id))
         self.deleted.append(deleted)
@@ -318,8 +349,10 @@ class Conversations:
 
     async def undo(self) -> Deleted | None:
         """Brings back what was deleted last, as it was; `None` where nothing was. Raises what the store raises."""
-        if not self.deleted:
-            return None
+        async with self._undoing:  # the second of two brings back the one before
+            return await self._undo() if self.deleted else None
+
+    async def _undo(self) -> Deleted:
         deleted = self.deleted[-1]
         id, record = deleted.row.id, deleted.record
         if record is not None:
@@ -330,9 +363,10 @@ class Conversations:
                 await asyncio.to_thread(self.store.write, id, record.entries, record.snapshot, create=True)
         self.deleted.pop()
         self._gone.discard(id)
+        self._edits += 1
         self.device.restore(id, deleted.device)
         if record is not None:
-            self._listed[id] = replace(deleted.row, here=False, unread=False, pinned=False, draft=False)
+            self._listed.put(replace(deleted.row, here=False, unread=False, pinned=False, draft=False))
         self.on_rows()
         return deleted
 
@@ -347,3 +381,9 @@ class Conversations:
         if ends:
             await asyncio.wait(ends, timeout=within)
         await asyncio.to_thread(self.device.flush)
+
+
+def _compared(saved: list[SavedState], before: Listing) -> tuple[Listing, bool]:
+    """What was listed, and whether it is another list than before. On a thread: ten thousand are looked at."""
+    listed = Listing(saved)
+    return listed, listed != before

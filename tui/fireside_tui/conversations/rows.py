@@ -1,17 +1,23 @@
-"""`Row`: what the list shows of a conversation, and how rows are ordered and grouped. Knows neither store nor screen."""
+"""`Row`: what the list shows of a conversation, and how rows are ordered and grouped. Knows neither store nor screen.
+
+What a store lists stands for its row until the row is looked at: ten thousand rows are never made, only those on the screen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from operator import attrgetter
+from typing import Literal, TypeAlias
 
 from fireside import SavedState, State
 
 Status = Literal[
     "new", "running", "approval", "waiting", "interrupted", "failed", "limit", "finished", "draft", "unsaved"
 ]
+UNTITLED = "Untitled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,30 +36,82 @@ class Row:
     @classmethod
     def of_saved(cls, saved: SavedState) -> Row:
         """The row of what a store lists."""
-        return cls(saved.id, saved.title or "Untitled", saved.status, saved.updated_at)
+        return cls(saved.id, saved.title or UNTITLED, saved.status, saved.updated_at)
 
     @classmethod
     def of_state(cls, state: State) -> Row:
         """The row of an open conversation."""
-        return cls(state.id, state.title or "Untitled", state.status, state.updated_at)
+        return cls(state.id, state.title or UNTITLED, state.status, state.updated_at)
 
 
-def in_order(rows: Iterable[Row]) -> list[Row]:
-    """Pinned ones first, then the most recent ones first."""
-    return sorted(rows, key=lambda row: (row.pinned, row.updated_at, row.id), reverse=True)
+Item: TypeAlias = SavedState | Row
+"""A row, or what it is made of."""
+
+newest_first = attrgetter("updated_at")
 
 
-def by_day(rows: list[Row], now: datetime) -> list[str | Row]:
-    """The rows with a heading before each group."""
+def row_of(item: Item) -> Row:
+    """The row itself."""
+    return item if isinstance(item, Row) else Row.of_saved(item)
+
+
+def in_order(saved: Iterable[Item], own: Iterable[Row] = ()) -> list[Item]:
+    """Pinned ones first, then the most recent ones first. `saved` is best in that order already, and has no pinned ones."""
+    items: list[Item] = [*saved]
+    pinned: list[Item] = []
+    for row in own:
+        (pinned if row.pinned else items).append(row)
+    items.sort(key=newest_first, reverse=True)  # takes one look at each where few are out of their place
+    pinned.sort(key=newest_first, reverse=True)
+    return [*pinned, *items]
+
+
+def by_day(items: Sequence[Item], now: datetime) -> list[str | Item]:
+    """The items of `in_order`, or some of them, with a blank and a heading before each group."""
     midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-    bounds = [(midnight - timedelta(days=days)) for days in (0, 1, 6, 29)]
-    names = ("Today", "Yesterday", "This week", "This month", "Earlier")
-    out: list[str | Row] = []
-    last = ""
-    for row in rows:
-        heading = "Pinned" if row.pinned else names[sum(row.updated_at < bound for bound in bounds)]
-        if heading != last:
-            out.append(heading)
-            last = heading
-        out.append(row)
-    return out
+    pinned = next((n for n, item in enumerate(items) if not (isinstance(item, Row) and item.pinned)), len(items))
+    ends = [("Pinned", pinned)]
+    for name, days in (("Today", 0), ("Yesterday", 1), ("This week", 6), ("This month", 29)):
+        bound = midnight - timedelta(days=days)
+        ends.append((name, _first_before(items, bound, ends[-1][1])))
+    ends.append(("Earlier", len(items)))
+    lines: list[str | Item] = []
+    start = 0
+    for name, end in ends:
+        if end > start:
+            lines += ["", name, *items[start:end]]
+        start = end
+    return lines
+
+
+def _first_before(items: Sequence[Item], bound: datetime, start: int) -> int:
+    return bisect_left(items, True, start, key=lambda item: item.updated_at < bound)
+
+
+class Titles:
+    """The titles of a list, to be looked through at each key: each is lowered once."""
+
+    def __init__(self, items: list[Item]) -> None:
+        self.items = items
+        self._lowered: list[str] | None = None
+        self._last: tuple[str, list[Item], list[str]] | None = None
+
+    def with_words(self, text: str) -> list[Item]:
+        """The items whose titles hold all words of the text. A text that grew is looked for in what was left by then."""
+        words = text.lower().split()
+        if not words:
+            return self.items
+        if self._last is not None and text.startswith(self._last[0]):
+            _, items, titles = self._last
+        else:
+            items, titles = self.items, self._all_lowered()
+        for word in words:
+            places = [n for n, title in enumerate(titles) if word in title]
+            items, titles = [items[n] for n in places], [titles[n] for n in places]
+        self._last = text, items, titles
+        return items
+
+    def _all_lowered(self) -> list[str]:
+        if self._lowered is None:
+            self._lowered = [(item.title or UNTITLED).lower() for item in self.items]
+        return self._lowered

@@ -56,7 +56,7 @@ class MainBase(Pane, Screen[None]):
     @property
     def in_list(self) -> bool:
         """Whether the list has the focus."""
-        return self.sidebar.rows.has_focus
+        return self.focused is self.sidebar.rows  # `has_focus` comes a moment later
 
     def say(self, words: str, *, error: bool = False) -> None:
         """Says something in passing."""
@@ -90,8 +90,16 @@ class MainBase(Pane, Screen[None]):
         """Opens a conversation by its id; whether it could be."""
         raise NotImplementedError
 
+    def pick(self, id: str) -> None:
+        """Opens a conversation, in a while; what is typed by then is for it."""
+        raise NotImplementedError
+
     def rows_changed(self) -> None:
         """The list is another one than before."""
+        raise NotImplementedError
+
+    def show_rows(self) -> None:
+        """Draws the list at once: the next key is for a row of it."""
         raise NotImplementedError
 
     def keep_draft(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,15 +78,20 @@ class ConversationCommands(MainBase):
         return self.current.id if self.current is not None and not self.current.empty else None
 
     def _title(self, id: str) -> str:
-        return next((row.title for row in self.conversations.rows if row.id == id), "Untitled")
+        row = self.conversations.row(id)
+        return row.title if row is not None else "Untitled"
 
-    async def do_rename(self, argument: str = "") -> None:
+    def do_rename(self, argument: str = "") -> None:
         """Another title."""
         id = self._target()
         if id is None:
             self.say("There is nothing to rename yet.")
-            return
-        title = argument or await self.ask_person(Ask("Title", self._title(id)))
+        elif argument:
+            self.run_worker(self._rename(id, argument), group="commands", exit_on_error=False)
+        else:  # at once, not in a worker: the next keys are meant for it
+            self.app.push_screen(Ask("Title", self._title(id)), partial(self._rename, id))
+
+    async def _rename(self, id: str, title: str | None) -> None:
         if title and title.strip():
             await self.told(self.conversations.rename(id, title.strip()))
             self.chat.update_lines()
@@ -197,6 +203,7 @@ class ConversationCommands(MainBase):
         if not await self.told(self.conversations.delete(id)):
             return
         self.offer_undo()
+        self.show_rows()
         if was_open:
             if neighbour is None or not await self.open(neighbour, focus=False):
                 self.show(self.conversations.new(), focus=False)
@@ -219,8 +226,8 @@ class ConversationCommands(MainBase):
         if deleted is None:
             self.say("Nothing was deleted.")
             return
+        self.show_rows()
         await self.open(deleted.row.id, focus=not self.in_list)
-        self.rows_changed()
 
 
 async def _raised(error: Exception) -> None:

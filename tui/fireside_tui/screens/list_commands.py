@@ -11,10 +11,10 @@ from fireside_tui.screens.setting_commands import SettingCommands
 class Commands(ConversationCommands, MessageCommands, SettingCommands):
     """All that `commands.py` declares."""
 
-    async def do_list_open(self, argument: str = "") -> None:
+    def do_list_open(self, argument: str = "") -> None:
         """Opens the row under the cursor."""
         if id := self.sidebar.rows.cursor_id:
-            await self.open(id)
+            self.pick(id)
 
     def do_list_filter(self, argument: str = "") -> None:
         """To the filter."""
@@ -28,9 +28,9 @@ class Commands(ConversationCommands, MessageCommands, SettingCommands):
         """Brings back."""
         await self.do_undo()
 
-    async def do_list_rename(self, argument: str = "") -> None:
+    def do_list_rename(self, argument: str = "") -> None:
         """Another title."""
-        await self.do_rename()
+        self.do_rename()
 
     def do_list_pin(self, argument: str = "") -> None:
         """At the top, or no longer."""

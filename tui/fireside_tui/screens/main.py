@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import time
 from typing import ClassVar
 
 from textual import events, on
@@ -20,7 +21,8 @@ from fireside_tui.commands import parse
 from fireside_tui.config import Config
 from fireside_tui.conversations import Conversation, Conversations, NotSavedError, explain
 from fireside_tui.safe_text import safe_line
-from fireside_tui.screens.list_commands import Commands
+from fireside_tui.screens.list_keys import ListKeys
+from fireside_tui.screens.typed_ahead import AT_ONCE
 from fireside_tui.transcript import Transcript
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.chat import Chat
@@ -34,9 +36,9 @@ from fireside_tui.widgets.sidebar import Filter, Sidebar
 KEEP_DRAFT = 0.4
 """Seconds between two looks at what is being written."""
 SHOW_ROWS = 0.1
-"""Seconds in which changes of the list are gathered."""
-AT_ONCE = frozenset({"quit", "help", "suspend", "palette"})
-"""Commands that need no store."""
+"""Seconds between two drawings of the list: many changes make one."""
+WORKS = frozenset({"list_undo", "list_fork"})
+"""Commands whose end the next key waits for."""
 
 
 def _is_first(command: commands.Command, key: str) -> bool:
@@ -51,7 +53,7 @@ class Panes(Pane, Horizontal):
     """The list and the chat, side by side."""
 
 
-class MainScreen(Commands):
+class MainScreen(ListKeys):
     """The list at the left, the chat at the right, the keys below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -81,12 +83,11 @@ class MainScreen(Commands):
     """
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         self.ready = asyncio.Event()
         self._styled = False
         self.files: tuple[str, ...] = ()
-        self._rows_due = False
+        self._rows_due, self._rows_shown = False, float("-inf")
         self._recalled = 0
         self._flushing = False
 
@@ -107,7 +108,7 @@ class MainScreen(Commands):
     def compose(self) -> ComposeResult:
         """The panes."""
         with Panes(id="panes"):
-            yield Sidebar(id="sidebar")
+            yield Sidebar(self.answered, id="sidebar")
             yield Chat(id="chat")
         yield KeyLine(id="keys")
 
@@ -152,7 +153,11 @@ class MainScreen(Commands):
         """Carries out a command: at once, so that the next key meets what it left; in a worker where it has to wait."""
         command = getattr(self, f"do_{name}")
         if inspect.iscoroutinefunction(command) or not (self.ready.is_set() or name in AT_ONCE):
-            self.run_worker(self._carry_out(name, argument), group="commands", exit_on_error=False, name=name)
+            work = self._carry_out(name, argument)
+            if name in WORKS:
+                self.work(work)
+            else:
+                self.run_worker(work, group="commands", exit_on_error=False, name=name)
             return
         try:
             command(argument)
@@ -208,10 +213,6 @@ class MainScreen(Commands):
         self.sidebar.rows.set_cursor(id)
         return True
 
-    @on(RowList.Picked)
-    async def _on_picked(self, event: RowList.Picked) -> None:
-        await self.open(event.id)
-
     def show_list(self, shown: bool) -> None:
         """Opens the list where it is a drawer, and moves the focus."""
         self.set_class(shown, "-list")
@@ -231,35 +232,30 @@ class MainScreen(Commands):
     # -- the list
 
     def rows_changed(self) -> None:
-        """The list is drawn again, soon: many changes make one."""
-        if not self._rows_due and self.is_running:
-            self._rows_due = True
-            self.set_timer(SHOW_ROWS, self._show_rows)
+        """The list is drawn again: at once, unless it has just been."""
+        if self._rows_due or not self.is_running:
+            return
+        self._rows_due = True
+        wait = self._rows_shown + SHOW_ROWS - time.monotonic()
+        if wait > 0:
+            self.set_timer(wait, self.show_rows)
+        else:
+            self.call_later(self.show_rows)
 
-    def _show_rows(self) -> None:
-        self._rows_due = False
+    def show_rows(self) -> None:
+        """Draws the list as it is now."""
+        self._rows_due, self._rows_shown = False, time.monotonic()
         trouble = self.conversations.trouble
-        self.sidebar.show(self.conversations.rows, trouble.text if trouble else "")
+        asking = sum(conversation.approval is not None for conversation in self.conversations.running())
+        self.sidebar.show(self.conversations.items, trouble.text if trouble else "", asking)
         current = self.current
         self.sidebar.rows.set_open(current.id if current is not None else None)
-        if current is not None and not self.in_list and not self.sidebar.filter.has_focus:
+        if current is not None and not current.empty and not self.in_list and not self.sidebar.filter.has_focus:
             self.sidebar.rows.set_cursor(current.id)
-
-    @on(Sidebar.Answered)
-    async def _on_answered(self, event: Sidebar.Answered) -> None:
-        await self.delete_answered(event.yes)
 
     @on(Filter.Left)
     def _on_filter_left(self, event: Filter.Left) -> None:
         self.go_to(self.sidebar.rows)
-
-    @on(Input.Submitted, "#filter")
-    async def _on_filter_enter(self) -> None:
-        rows = self.sidebar.rows.rows
-        if rows and self.sidebar.filter.value.strip():
-            await self.open(self.sidebar.rows.cursor_id or rows[0].id)
-        else:
-            self.action_command("search", self.sidebar.filter.value)
 
     # -- writing
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import TypeVar
 
-from textual import events
 from textual.screen import ModalScreen
-from textual.widgets import Input
 
 T = TypeVar("T")
+BOX_BY = 3.0
+"""Seconds that a key waits for the box."""
 
 
 class Modal(ModalScreen[T]):
-    """A screen that asks or shows something."""
+    """A screen that asks or shows something, with a box that has the focus."""
 
-    _early = ""
-
-    def on_key(self, event: events.Key) -> None:
-        """A key that no box got yet."""
-        if self.focused is None and event.is_printable and event.character:
-            event.stop()
-            self._early += event.character
+    def __init__(self) -> None:
+        super().__init__()
+        self._boxed = asyncio.Event()
 
     def on_descendant_focus(self) -> None:
         """The box is there."""
-        early, self._early = self._early, ""
-        if early and isinstance(self.focused, Input):
-            self.focused.insert_text_at_cursor(early)
+        self._boxed.set()
+
+    async def box(self) -> None:
+        """Waits for the box. The app does so before it hands a key on, or the key would come to the bare screen."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._boxed.wait(), BOX_BY)
+        self._boxed.set()

@@ -28,6 +28,7 @@ from fireside_tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:  # loaded after the first frame, as the library is
     from fireside import HistoryEntry, ToolCall
+
     from fireside_tui.widgets.narrator import Narrator
 
 

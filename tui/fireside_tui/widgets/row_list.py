@@ -5,9 +5,10 @@ A widget for each row would be slow from a thousand rows on, and `OptionList` ta
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -16,9 +17,10 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from fireside_tui import clock
-from fireside_tui.conversations import Row, by_day
+from fireside_tui.conversations import Item, Row, by_day, row_of
 from fireside_tui.safe_text import safe_line
 
 SIGNS: dict[str, tuple[str, str]] = {
@@ -39,6 +41,9 @@ MEANINGS = {
     "●": "an unread answer",
     "✎": "an unsent draft",
 }
+
+KEPT = 1_000
+"""So many drawn rows are kept."""
 
 
 class RowList(ScrollView, can_focus=True):
@@ -67,62 +72,82 @@ class RowList(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.lines: list[str | Row] = []
+        self.lines: list[str | Item] = []
         self.open_id: str | None = None
         self.empty = ""
         """What stands there when there are no rows."""
         self._cursor: int | None = None
         self._hover: int | None = None
         self._styles: dict[str, Style] = {}
+        self._strips: dict[tuple[str, str, str, bool, int, int], Strip] = {}
 
     # -- what is shown
 
-    def show(self, rows: list[Row], *, now: datetime | None = None) -> None:
-        """Shows these rows."""
-        old = self.cursor_id
-        place = self._cursor or 0
-        self.lines = []
-        for line in by_day(rows, now or clock.now()):
-            self.lines += ["", line] if isinstance(line, str) else [line]
-        found = next((n for n, line in enumerate(self.lines) if isinstance(line, Row) and line.id == old), None)
-        self._cursor = found if found is not None else self._nearest(place)
+    def show(self, items: Sequence[Item], *, from_top: bool = False) -> None:
+        """Shows these conversations, which are in order; `from_top` puts the cursor on the first one."""
+        old, place = self.cursor_id, self._cursor or 0
+        self.lines = by_day(items, clock.now())
+        found = self._place_of(old) if old is not None and not from_top else None
+        self._cursor = found if found is not None else self._nearest(0 if from_top else place)
         size = Size(self.scrollable_content_region.width, len(self.lines))
         if size != self.virtual_size:
-            self.virtual_size = size
+            # by hand: Textual would lay out the whole screen, at each letter of the filter
+            self.set_reactive(Widget.virtual_size, size)
+            self._scroll_update(size)
+        if from_top:
+            self.scroll_home(animate=False)
         self.refresh()
 
     @property
     def rows(self) -> list[Row]:
-        """The rows, without the headings."""
-        return [line for line in self.lines if isinstance(line, Row)]
+        """The rows, without the headings: all of them are made."""
+        return [row_of(line) for line in self.lines if not isinstance(line, str)]
 
     @property
     def cursor_row(self) -> Row | None:
         """The row that the cursor is on."""
-        line = self.lines[self._cursor] if self._cursor is not None and self._cursor < len(self.lines) else None
-        return line if isinstance(line, Row) else None
+        item = self._at(self._cursor)
+        return row_of(item) if item is not None else None
 
     @property
     def cursor_id(self) -> str | None:
         """The conversation that the cursor is on."""
-        row = self.cursor_row
-        return row.id if row else None
+        item = self._at(self._cursor)
+        return item.id if item is not None else None
 
     def set_cursor(self, id: str) -> None:
         """Puts the cursor on a conversation, if it is there."""
-        for n, line in enumerate(self.lines):
-            if isinstance(line, Row) and line.id == id:
-                self._go(n)
+        self._go(self._place_of(id))
 
     def neighbour(self, id: str) -> str | None:
         """The conversation below another one, else the one above it."""
-        rows = self.rows
-        place = next((n for n, row in enumerate(rows) if row.id == id), None)
+        place = self._place_of(id)
         if place is None:
             return None
-        if place + 1 < len(rows):
-            return rows[place + 1].id
-        return rows[place - 1].id if place else None
+        for by in (1, -1):
+            if (item := self._at(self._beside(place, by))) is not None:
+                return item.id
+        return None
+
+    def _at(self, place: int | None) -> Item | None:
+        """What stands at a place, unless it is a heading or nothing."""
+        if place is None or not 0 <= place < len(self.lines):
+            return None
+        line = self.lines[place]
+        return None if isinstance(line, str) else line
+
+    def _beside(self, place: int, by: int) -> int:
+        """The next place below (1) or above (-1) that is no heading; it may be outside."""
+        place += by
+        while 0 <= place < len(self.lines) and isinstance(self.lines[place], str):
+            place += by
+        return place
+
+    def _place_of(self, id: str) -> int | None:
+        """Where a conversation stands."""
+        if (item := self._at(self._cursor)) is not None and item.id == id:
+            return self._cursor
+        return next((n for n, line in enumerate(self.lines) if not isinstance(line, str) and line.id == id), None)
 
     def set_open(self, id: str | None) -> None:
         """Marks the conversation that is on the screen."""
@@ -136,7 +161,7 @@ class RowList(ScrollView, can_focus=True):
         """The place of the row at or after a place, else the last one before it."""
         n: int
         for n in (*range(place, len(self.lines)), *range(min(place, len(self.lines)) - 1, -1, -1)):
-            if isinstance(self.lines[n], Row):
+            if not isinstance(self.lines[n], str):
                 return n
         return None
 
@@ -152,9 +177,7 @@ class RowList(ScrollView, can_focus=True):
 
     def action_move(self, by: int) -> None:
         """One row up or down."""
-        place = (self._cursor if self._cursor is not None else -1) + by
-        while 0 <= place < len(self.lines) and isinstance(self.lines[place], str):
-            place += by
+        place = self._beside(self._cursor if self._cursor is not None else -1, by)
         if place < 0:
             self.scroll_home(animate=False)
         self._go(place)
@@ -173,7 +196,7 @@ class RowList(ScrollView, can_focus=True):
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """The row under the mouse is lit."""
         place = event.y + round(self.scroll_y)
-        hover: int | None = place if place < len(self.lines) and isinstance(self.lines[place], Row) else None
+        hover = place if self._at(place) is not None else None
         if hover != self._hover:
             self._hover = hover
             self.refresh()
@@ -186,21 +209,25 @@ class RowList(ScrollView, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """A click opens a row."""
         place = event.y + round(self.scroll_y)
-        if place < len(self.lines) and isinstance(line := self.lines[place], Row):
+        if (item := self._at(place)) is not None:
             self._go(place)
-            self.post_message(self.Picked(line.id))
+            self.post_message(self.Picked(item.id))
 
     # -- drawing
 
     def notify_style_update(self) -> None:
         """The theme has changed: the new styles are there a moment later only."""
         super().notify_style_update()
-        self._styles.clear()
+        self._clear_styles()
         self.call_next(self._forget_styles)
 
     def _forget_styles(self) -> None:
-        self._styles.clear()
+        self._clear_styles()
         self.refresh()
+
+    def _clear_styles(self) -> None:
+        self._styles.clear()
+        self._strips.clear()
 
     def on_focus(self) -> None:
         """The cursor is bright."""
@@ -220,9 +247,24 @@ class RowList(ScrollView, can_focus=True):
             style = self._styles[name] = partial + Style(color=colour, bgcolor=whole.bgcolor if name == "row" else None)
         return style
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Its lines, as they go to the terminal.
+
+        Not by Textual's own way through the styles, which makes of each line a line of the same looks five more times:
+        here are no border, padding or opacity to add.
+        """
+        width, filters, background = self.size.width, self.get_line_filters(), self.background_colors[1]
+        lines = []
+        for y in crop.line_range:
+            line = self.render_line(y)
+            for filter in filters:
+                line = line.apply_filter(filter, background)
+            lines.append(line if crop.column_span == (0, width) else line.crop(crop.x, crop.right))
+        return lines
+
     def render_line(self, y: int) -> Strip:
-        """One line."""
-        width = self.scrollable_content_region.width
+        """One line, as wide as the list with its scrollbar."""
+        width = self.size.width
         place = y + round(self.scroll_y)
         base = self._style("row")
         if not self.lines and self.empty and y < 5:
@@ -234,27 +276,43 @@ class RowList(ScrollView, can_focus=True):
         line = self.lines[place]
         if isinstance(line, str):
             return self._filled([Segment(f" {line}", base + self._style("heading"))], width, base)
-        return self._row(line, place, width, base)
+        return self._row(row_of(line), place, width, base)
 
     def _row(self, row: Row, place: int, width: int, base: Style) -> Strip:
-        at_cursor = place == self._cursor
-        if at_cursor:
-            base = base + self._style("cursor" if self.has_focus else "cursor-off")
-        elif place == self._hover:
-            base = base + self._style("hover")
+        """A row. One that looks like one that was there before is that one, with all that Textual has made of it."""
+        if place == self._cursor:
+            behind = "cursor" if self.has_focus else "cursor-off"
+        else:
+            behind = "hover" if place == self._hover else ""
         is_open = row.id == self.open_id
         sign, colour = SIGNS.get(row.status, ("", ""))
         if not sign and row.unread:
             sign, colour = "●", "unread"
         elif not sign and row.draft and not is_open:  # what is being written is seen anyway
             sign, colour = "✎", "draft"
-        lit = at_cursor and self.has_focus  # its background is bright: the sign takes the text's colour
+        look = (row.title, sign, behind, is_open, width, self.scrollable_content_region.width)
+        strip = self._strips.get(look)
+        if strip is None:
+            if len(self._strips) >= KEPT:
+                self._strips.clear()
+            strip = self._strips[look] = self._drawn(*look, colour, base)
+        return strip
+
+    def _drawn(
+        self, title: str, sign: str, behind: str, is_open: bool, width: int, room: int, colour: str, base: Style
+    ) -> Strip:
+        base = base + self._style(behind) if behind else base
+        lit = behind == "cursor"  # its background is bright: the sign takes the text's colour
         sign_style = base if lit or not colour else base + self._style(colour)
         title_style = base + self._style("open") if is_open and not lit else base
         bar = Segment("▌" if is_open else " ", base if lit or not is_open else base + self._style("unread"))
-        title = safe_line(row.title, max(0, width - 4))
-        return self._filled([bar, Segment(f"{sign or ' '} ", sign_style), Segment(title, title_style)], width, base)
+        text = safe_line(title, max(0, room - 4))
+        return self._filled([bar, Segment(f"{sign or ' '} ", sign_style), Segment(text, title_style)], width, base)
 
     @staticmethod
     def _filled(segments: list[Segment], width: int, style: Style) -> Strip:
-        return Strip(segments).adjust_cell_length(width, style).crop(0, width)
+        """A line of that width."""
+        room = width - sum(cell_len(segment.text) for segment in segments)
+        if room < 0:
+            return Strip(segments).crop(0, width)
+        return Strip([*segments, Segment(" " * room, style)], width)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from time import monotonic
+from typing import ClassVar, Self
 
-from textual import events, on
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from fireside_tui.conversations import Row
+from fireside_tui.conversations import Item, Titles
 from fireside_tui.safe_text import safe_line
+from fireside_tui.widgets.lines import Line
 from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.row_list import RowList
 
@@ -33,6 +38,18 @@ class Filter(Input):
             super().__init__()
             self.cleared = cleared
 
+    def __init__(self, changed: Callable[[], None], *, id: str | None = None) -> None:
+        super().__init__(placeholder="/ filter", id=id, select_on_focus=False)
+        self._changed = changed
+
+    def watch_value(self) -> None:
+        """Says so at once: with a message, the rows would stand on the screen a frame later than the letter."""
+        self._changed()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Draws it again. It is one line whatever stands in it: Textual would lay the whole screen out at each letter."""
+        return super().refresh(*regions, repaint=repaint, recompose=recompose)
+
     def action_leave(self) -> None:
         """Clears the filter and leaves it."""
         self.value = ""
@@ -41,6 +58,22 @@ class Filter(Input):
     def action_into_list(self) -> None:
         """Goes on in the filtered list."""
         self.post_message(self.Left(False))
+
+
+class SidebarTitle(Line):
+    """How many there are. It is one line whatever it says, so nothing is laid out for it."""
+
+    def say(self, words: str) -> None:
+        """Says something else."""
+        if words != self._words:
+            self._words = words
+            self.refresh()
+
+    _words = "Conversations"
+
+    def render(self) -> Content:
+        """The words."""
+        return Content(self._words)
 
 
 class Sidebar(Pane, Vertical):
@@ -72,24 +105,22 @@ class Sidebar(Pane, Vertical):
     }
     """
 
-    class Answered(Message):
-        """The person answered what the line below asked."""
+    GRACE: ClassVar[float] = 0.3
+    """Seconds in which a yes waits for what follows it."""
 
-        def __init__(self, yes: bool) -> None:
-            super().__init__()
-            self.yes = yes
-
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, answered: Callable[[bool], None], *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._all: list[Row] = []
-        self._shown: tuple[list[Row], str] | None = None
+        self._answered = answered  # no message: the next key may be at hand
+        self._titles = Titles([])
         self.asking = False
         """Whether the line below waits for y or n."""
+        self._asked = 0.0
+        self._yes: Timer | None = None  # a yes that came too soon
 
     def compose(self) -> ComposeResult:
         """Title, filter, list, the line below."""
-        yield Static("Conversations", id="sidebar-title", markup=False)
-        yield Filter(placeholder="/ filter", id="filter", select_on_focus=False)
+        yield SidebarTitle(id="sidebar-title")
+        yield Filter(self._on_filter, id="filter")
         yield RowList(id="rows")
         yield Static("", id="sidebar-below", markup=False)
 
@@ -103,31 +134,27 @@ class Sidebar(Pane, Vertical):
         """The filter."""
         return self.query_one(Filter)
 
-    def show(self, rows: list[Row], trouble: str = "") -> None:
-        """Shows these conversations, as far as the filter lets them through."""
-        self._all = rows
+    def show(self, items: list[Item], trouble: str = "", asking: int = 0) -> None:
+        """Shows these conversations, as far as the filter lets them through; `asking` is how many wait for an answer."""
+        self._titles = Titles(items)
         self.rows.empty = trouble or ("No conversations yet" if not self.filter.value else "No title has these words")
         self._filtered()
-        waiting = sum(row.status == "approval" for row in rows)
-        title = f"Conversations  {len(rows):,}" if rows else "Conversations"
-        self.query_one("#sidebar-title", Static).update(Content(title + (f" · {waiting} ask" if waiting else "")))
+        title = f"Conversations  {len(items):,}" if items else "Conversations"
+        self.query_one(SidebarTitle).say(title + (f" · {asking} ask" if asking else ""))
 
-    def _filtered(self) -> None:
-        words = self.filter.value.lower().split()
-        rows = [row for row in self._all if all(word in row.title.lower() for word in words)] if words else self._all
-        self.rows.show(rows)
+    def _filtered(self, *, from_top: bool = False) -> None:
+        self.rows.show(self._titles.with_words(self.filter.value), from_top=from_top)
 
-    @on(Input.Changed, "#filter")
     def _on_filter(self) -> None:
-        self.rows.empty = "No title has these words\nEnter searches the texts" if self._all else "No conversations yet"
-        self._filtered()
-        self.rows.action_edge(False)
+        some = bool(self._titles.items)
+        self.rows.empty = "No title has these words\nEnter searches the texts" if some else "No conversations yet"
+        self._filtered(from_top=True)
 
     # -- the line below
 
     def ask(self, question: str) -> None:
         """Asks for y or n."""
-        self.asking = True
+        self.asking, self._asked = True, monotonic()
         self._below(f"{question}\ny yes · n no", "-asks")
 
     def offer(self, words: str) -> None:
@@ -143,10 +170,25 @@ class Sidebar(Pane, Vertical):
             Content("\n".join(safe_line(line, width) for line in words.split("\n")))
         )
 
-    def on_key(self, event: events.Key) -> None:
-        """While it asks, y is yes, and anything else is no."""
-        if self.asking and self.rows.has_focus and event.key not in ("tab", "shift+tab"):
-            event.stop()
-            event.prevent_default()
+    def take_key(self, event: events.Key) -> None:
+        """While it asks, y is yes, and any other key is no.
+
+        A yes that comes with the question, faster than one reads, counts once nothing follows it: what is pasted where
+        the terminal does not say so comes as keys too, and its letters must delete nothing.
+        """
+        yes = event.key in ("y", "Y")
+        if self._yes is not None:
+            self.answer(not (event.is_printable or event.key in ("enter", "tab")))
+        elif yes and monotonic() - self._asked < self.GRACE:
+            self._yes = self.set_timer(self.GRACE, lambda: self.answer(True))
+        else:
+            self.answer(yes)
+
+    def answer(self, yes: bool) -> None:
+        """Answers what it asks, if it asks."""
+        if self._yes is not None:
+            self._yes.stop()
+            self._yes = None
+        if self.asking:
             self.asking = False
-            self.post_message(self.Answered(event.key in ("y", "Y")))
+            self._answered(yes)
