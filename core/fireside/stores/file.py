@@ -18,18 +18,18 @@ import os
 import secrets
 import time
 from builtins import list as List  # a store has a method of that name
-from datetime import UTC, datetime
+from datetime import datetime
 
 from fireside.errors import ConflictError, Holder
-from fireside.messages import Json, Usage
+from fireside.messages import Json
 from fireside.state import check_id
-from fireside.stores import index
 from fireside.stores import label as labels
 from fireside.stores import log as logs
-from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, label_from_entries, newer
+from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, newer
 from fireside.stores.disk import Disk, read_from, read_whole
+from fireside.stores.file_list import Listing
 from fireside.stores.lock import LockFolder, OneAtATime, is_at
-from fireside.stores.names import id_of, name_of
+from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
 
 Row = dict[str, Json]
@@ -64,7 +64,7 @@ class FileStore(Store):
         self._ends: dict[str, tuple[Stamp, int]] = {}  # id → the log as it was left, and its next seq
         self._half_made: set[str] = set()  # ids whose creation failed and could not be taken back
         self._half_written: dict[str, tuple[int, int]] = {}  # id → inode and size that a failed write has to be cut to
-        self._rows: index.Rows = {}
+        self._listing = Listing(self.path)
         self._swept = False
 
     def __repr__(self) -> str:
@@ -161,7 +161,7 @@ class FileStore(Store):
                 with contextlib.suppress(OSError):
                     disk.remove_tree(made)
             raise
-        self._rows.pop(name_of(state_id), None)
+        self._listing.forget(name_of(state_id))
 
     def _append(self, state_id: str, folder: str, entries: List[Row], snapshot: Row | None) -> None:
         path = f"{folder}/log.jsonl"
@@ -175,7 +175,7 @@ class FileStore(Store):
                     next_seq, size = self._add(state_id, folder, fd, stat, entries)
                     if snapshot is not None:
                         labels.write(self._disk, folder, labels.encode(snapshot, next_seq, size))
-                        self._rows.pop(name_of(state_id), None)
+                        self._listing.forget(name_of(state_id))
                     return
             finally:
                 os.close(fd)
@@ -269,42 +269,12 @@ class FileStore(Store):
 
     def list(self) -> List[SavedState]:
         """See `Store.list`. What has not changed since the last call is not read again."""
-        try:
-            names = os.listdir(self.path)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        with no_gc():
-            rows = self._rows = self._list(names)
+        names, rows = self._listing.rows()
         if not self._swept:
             self._sweep(names)
-        out = [self._as_it_runs(row) if row.status == "running" else row for _, row in rows.values()]
+        out = [self._as_it_runs(row) if row.status == "running" else row for row in rows]
         out.sort(key=_updated_at, reverse=True)
         return out
-
-    def _list(self, names: List[str]) -> index.Rows:
-        before, stat, root = self._rows, os.stat, self.path
-        rows: index.Rows = {}
-        written = index.read(root) if not before and len(names) >= index.WORTH else None
-        made = 0
-        for name in names:
-            try:
-                found = stat(f"{root}/{name}/log.jsonl")
-                stamp = found.st_ino, found.st_size, found.st_mtime_ns
-            except OSError:
-                if not os.path.lexists(f"{root}/{name}/snapshot.json"):
-                    continue
-                stamp = (0, 0, 0)
-            known = before.get(name)
-            if known is not None and known[0] == stamp:
-                rows[name] = known
-            elif written is not None and (row := written(name, stamp)) is not None:
-                rows[name] = (stamp, row)
-            elif (state_id := id_of(name)) is not None and (row := self._row(name, state_id, stamp)) is not None:
-                rows[name] = (stamp, row)
-                made += 1
-        if made >= index.WORTH:
-            index.write(root, rows)
-        return rows
 
     def _as_it_runs(self, row: SavedState) -> SavedState:
         try:
@@ -312,27 +282,6 @@ class FileStore(Store):
         except OSError:
             held = False
         return row if held else row._replace(status="interrupted")
-
-    def _row(self, name: str, state_id: str, stamp: Stamp) -> SavedState | None:
-        folder = f"{self.path}/{name}"
-        label = labels.read(folder)
-        if label is not None and label.size >= stamp[1] and label.content.get("id") == state_id:
-            try:
-                return SavedState.from_label(label.content, running=True)
-            except (KeyError, TypeError, ValueError, AttributeError):
-                pass
-        try:
-            parsed = logs.parse(read_whole(f"{folder}/log.jsonl"))
-            again = label_from_entries(state_id, parsed.rows, parsed.next_seq)
-            return SavedState.from_label(again, running=True)
-        except FileNotFoundError:
-            if label is None:
-                return None
-        except (OSError, KeyError, TypeError, ValueError):
-            pass
-        # nothing in it can be read: it is there all the same
-        at = datetime.fromtimestamp(stamp[2] / 1e9, UTC)
-        return SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
 
     # -- delete
 
@@ -369,8 +318,7 @@ class FileStore(Store):
             if fd >= 0:
                 os.close(fd)
         self._ends.pop(state_id, None)
-        self._rows.pop(name_of(state_id), None)
-        index.forget(self.path)
+        self._listing.forget(name_of(state_id), for_good=True)
         try:
             disk.fsync_folder(self.path)
         except BaseException:

@@ -356,7 +356,7 @@ class TestTheIndex:
         expected = store.list()
         assert (root / ".list").stat().st_mode & 0o777 == 0o600
         fresh = FileStore(root)
-        monkeypatch.setattr(fresh, "_row", None)
+        monkeypatch.setattr(fresh._listing, "_row", None)
         assert fresh.list() == expected
 
     def test_what_changed_since_is_read_anew(self, root: Path, store: FileStore) -> None:
