@@ -28,7 +28,8 @@ from fireside.stores import log as logs
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, newer
 from fireside.stores.disk import Disk, read_from, read_whole
 from fireside.stores.file_list import Listing
-from fireside.stores.lock import LockFolder, OneAtATime, is_at
+from fireside.stores.file_run import RunLock
+from fireside.stores.lock import FileLock, LockFolder, OneAtATime, is_at
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
 
@@ -65,6 +66,7 @@ class FileStore(Store):
         self._half_made: set[str] = set()  # ids whose creation failed and could not be taken back
         self._half_written: dict[str, tuple[int, int]] = {}  # id → inode and size that a failed write has to be cut to
         self._listing = Listing(self.path)
+        self._runs: dict[str, RunLock] = {}  # the locks that were taken by `lock`
         self._swept = False
 
     def __repr__(self) -> str:
@@ -84,12 +86,16 @@ class FileStore(Store):
 
     def lock(self, state_id: str) -> Lock:
         """Takes the State's lock, at once or not at all: `StateInUseError`. It dies with the process that holds it."""
-        return self._lock_as(state_id, brief=False)
+        lock = self._lock_as(state_id, brief=False)
+        if not isinstance(lock, FileLock):
+            return lock
+        run = self._runs[state_id] = RunLock(lock, lambda run: self._end_run(state_id, run))
+        return run
 
     def _lock_for_write(self, state_id: str) -> Lock:
         return self._lock_as(state_id, brief=True)
 
-    def _lock_as(self, state_id: str, *, brief: bool) -> Lock:
+    def _lock_as(self, state_id: str, *, brief: bool) -> FileLock | NoLock:
         check_id(state_id)
         if self._locks is None:
             return NoLock()
@@ -102,6 +108,22 @@ class FileStore(Store):
     def holder(self, state_id: str) -> Holder | None:
         """Who holds the State's lock; `None` where nobody does, or the store was opened without locks."""
         return self._locks.holder(name_of(check_id(state_id))) if self._locks else None
+
+    def _end_run(self, state_id: str, run: RunLock) -> None:
+        """Writes the label that waited, if the log is as the run left it."""
+        self._runs.pop(state_id, None)
+        if run.waiting is None:
+            return
+        label, next_seq, size = run.waiting
+        folder = self._folder(state_id)
+        with contextlib.suppress(OSError):
+            fd = self._disk.open_log(f"{folder}/log.jsonl")
+            try:
+                with OneAtATime(fd):
+                    if self._ends.get(state_id, (None,))[0] == _stamp(os.fstat(fd)):
+                        labels.write(self._disk, folder, labels.encode(label, next_seq, size))
+            finally:
+                os.close(fd)
 
     # -- write
 
@@ -138,7 +160,7 @@ class FileStore(Store):
             finally:
                 os.close(fd)
             if snapshot is not None:
-                labels.write(disk, made, labels.encode(snapshot, next_seq, len(data)))
+                self._label(state_id, made, snapshot, next_seq, len(data))
             disk.fsync_folder(made)
             try:
                 disk.rename(made, folder)
@@ -161,7 +183,6 @@ class FileStore(Store):
                 with contextlib.suppress(OSError):
                     disk.remove_tree(made)
             raise
-        self._listing.forget(name_of(state_id))
 
     def _append(self, state_id: str, folder: str, entries: List[Row], snapshot: Row | None) -> None:
         path = f"{folder}/log.jsonl"
@@ -173,12 +194,18 @@ class FileStore(Store):
                     if not is_at(stat, path):
                         continue  # deleted, and maybe made again, while it was waited for
                     next_seq, size = self._add(state_id, folder, fd, stat, entries)
-                    if snapshot is not None:
-                        labels.write(self._disk, folder, labels.encode(snapshot, next_seq, size))
-                        self._listing.forget(name_of(state_id))
+                    run = self._runs.get(state_id)
+                    if snapshot is not None and not (run and run.may_wait(snapshot, entries, next_seq, size)):
+                        self._label(state_id, folder, snapshot, next_seq, size)
                     return
             finally:
                 os.close(fd)
+
+    def _label(self, state_id: str, folder: str, label: Row, next_seq: int, size: int) -> None:
+        written = labels.write(self._disk, folder, labels.encode(label, next_seq, size))
+        self._listing.forget(name_of(state_id))
+        if run := self._runs.get(state_id):
+            run.wrote(label if written else None, size)
 
     def _open(self, state_id: str, folder: str, path: str) -> int:
         try:
@@ -265,7 +292,10 @@ class FileStore(Store):
         with no_gc():
             parsed = logs.parse(data)
         next_seq, damaged = _next_seq(parsed, label, len(data))
-        return Record(parsed.rows, label.content if label else None, next_seq, damaged)
+        content = label.content if label else None
+        if (run := self._runs.get(state_id)) and run.waiting:
+            content = run.waiting[0]
+        return Record(parsed.rows, content, next_seq, damaged)
 
     def list(self) -> List[SavedState]:
         """See `Store.list`. What has not changed since the last call is not read again."""
@@ -290,7 +320,7 @@ class FileStore(Store):
         folder = self._folder(state_id)
         if not os.path.lexists(folder):
             return
-        lock = self.lock(state_id)
+        lock = self._lock_as(state_id, brief=False)
         try:
             self._remove(state_id, folder)
             if self._locks:

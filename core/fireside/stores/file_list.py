@@ -1,4 +1,4 @@
-"""The list of a `FileStore`: a row for each folder, from its label, or from the log where that is lost. It knows the contract.
+"""The list of a `FileStore`: a row for each folder, from its label and what the log has gained since. It knows the contract.
 
 A row is made again only where its log has changed; `.list` keeps the rows for the next process.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 
-from fireside.messages import Usage
+from fireside.messages import Json, Usage
 from fireside.stores import index
 from fireside.stores import label as labels
 from fireside.stores import log as logs
@@ -69,9 +69,11 @@ class Listing:
     def _row(self, name: str, state_id: str, stamp: index.Stamp) -> SavedState | None:
         folder = f"{self._root}/{name}"
         label = labels.read(folder)
-        if label is not None and label.size >= stamp[1] and label.content.get("id") == state_id:
+        if label is not None and label.content.get("id") == state_id:
+            now = label.content if label.size >= stamp[1] else _carried_on(label, f"{folder}/log.jsonl")
             try:
-                return SavedState.from_label(label.content, running=True)
+                if now is not None:
+                    return SavedState.from_label(now, running=True)
             except (KeyError, TypeError, ValueError, AttributeError):
                 pass
         try:
@@ -86,6 +88,18 @@ class Listing:
         # nothing in it can be read: it is there all the same
         at = datetime.fromtimestamp(stamp[2] / 1e9, UTC)
         return SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
+
+
+def _carried_on(label: labels.Label, path: str) -> dict[str, Json] | None:
+    """The label as it would be now, from what the log has gained since; `None` where that can't be told from its end."""
+    try:
+        data = read_whole(path, label.size - 1)
+    except OSError:
+        return None
+    found = logs.parse(data[1:]) if label.size > 0 and data[:1] == b"\n" else None
+    if found is None or found.damaged or found.open_end:
+        return None
+    return labels.carried_on(label.content, found.rows)
 
 
 __all__ = ["Listing"]
