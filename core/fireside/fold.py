@@ -21,6 +21,7 @@ from fireside.messages import (
     ToolResult,
     Usage,
     block_from_json,
+    call_from_json,
 )
 
 UNKNOWN_RESULT = (
@@ -51,7 +52,7 @@ class Partial:
         return "".join(words for kind, words in self.blocks.values() if kind == "thinking")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Results:
     """The results of one turn, in the order of the calls. `cleared` are the entries that the model no longer sees."""
 
@@ -93,6 +94,39 @@ class _Memory:
 class Fold:
     """The values of a conversation after the entries applied so far."""
 
+    __slots__ = (
+        "_memories",
+        "_own_from",
+        "agent",
+        "answered",
+        "approvals",
+        "asked",
+        "calls",
+        "checkpoints",
+        "created_at",
+        "data",
+        "finish_answer",
+        "finished",
+        "given_title",
+        "items",
+        "last_answer",
+        "last_seq",
+        "last_usage",
+        "origin",
+        "outcome",
+        "partial",
+        "results",
+        "run_open",
+        "stopped_by",
+        "task",
+        "title_by",
+        "told_missing",
+        "turn",
+        "updated_at",
+        "usage",
+        "waiting",
+    )
+
     def __init__(self) -> None:
         self.origin: dict[str, Json] | None = None
         self.items: list[Item] = []
@@ -130,7 +164,7 @@ class Fold:
     @property
     def pending(self) -> tuple[ToolCall, ...]:
         """The calls of the last reply that have no result yet."""
-        return tuple(call for call in self.calls if call.n not in self.results)
+        return tuple([call for call in self.calls if call.n not in self.results]) if self.calls else ()
 
     @property
     def unasked(self) -> tuple[ToolCall, ...]:
@@ -214,19 +248,19 @@ class Fold:
         self._said(entry)
 
     def _said(self, entry: HistoryEntry) -> None:
-        if self.pending:
+        if self.calls and self.pending:
             self.waiting.append(entry)
         else:
-            self._stand()
+            if self.partial is not None:
+                self._stand(self.partial)
             self.items.append(entry)
         if not entry.closing:
             self.answered = False
         self._moved(entry)
 
-    def _stand(self) -> None:
+    def _stand(self, partial: Partial) -> None:
         """What was cut off stands as said, once a person writes on after it."""
-        partial = self.partial
-        if partial is None or not partial.text.strip():
+        if not partial.text.strip():
             return
         for item in reversed(self.items):
             if item is partial:
@@ -241,28 +275,35 @@ class Fold:
         usage, seen = _usage(content["usage"]), content["seen"]
         _need(type(seen) is int)
         text = "" if calls else entry.read_text()
-        if self.pending:  # damage: the results of the turn before are lost
+        if self.calls and self.pending:  # damage: the results of the turn before are lost
             self._close_turn()
         self.partial = None
-        cut = len(self.items)
-        while cut and self.items[cut - 1].seq > seen:
-            cut -= 1
-        later = [item for item in self.items[cut:] if isinstance(item, HistoryEntry)]
-        if cut < len(self.items):
-            self.items = self.items[:cut]
+        later: list[HistoryEntry] = []
+        if self.items and self.items[-1].seq > seen:
+            later = self._take_later(seen)
         self.items.append(entry)
         self.calls = calls
         self.results, self.asked, self.approvals = {}, set(), {}
-        if self.calls:
-            self.waiting = [*later, *self.waiting]
+        if calls:
+            if later:
+                self.waiting = [*later, *self.waiting]
         else:
             self.items += later
             self.last_answer = text
-        self.answered = not self.calls and not later
+        self.answered = not calls and not later
         self.turn = entry.turn + 1
         self.last_usage = usage
         self._spend(entry, usage)
         self._moved(entry)
+
+    def _take_later(self, seen: int) -> list[HistoryEntry]:
+        """Takes away what was added while a reply streamed, to go in behind it."""
+        cut = len(self.items)
+        while cut and self.items[cut - 1].seq > seen:
+            cut -= 1
+        later = [item for item in self.items[cut:] if isinstance(item, HistoryEntry)]
+        self.items = self.items[:cut]
+        return later
 
     def _partial_reply(self, entry: HistoryEntry) -> None:
         content = entry.content
@@ -291,16 +332,19 @@ class Fold:
             raise LookupError("a result without its call")
         self.results = {**self.results, call.n: entry}
         self._moved(entry)
-        if not self.pending:
+        if len(self.results) == len(self.calls):
             self._close_turn()
 
     def _close_turn(self) -> None:
         """All results are there: they go in, in the order of the calls, and what waited goes in behind them."""
-        results = tuple((call, self.results.get(call.n)) for call in self.calls)
-        known = [entry.seq for _, entry in results if entry is not None]
+        result_of = self.results.get
+        results = tuple([(call, result_of(call.n)) for call in self.calls])
+        known = [entry.seq for entry in self.results.values()]
         self.items.append(Results(max(known, default=self.last_seq), results))
-        self.items += self.waiting
-        self.calls, self.results, self.waiting = (), {}, []
+        if self.waiting:
+            self.items += self.waiting
+            self.waiting = []
+        self.calls, self.results = (), {}
         self.asked, self.approvals = set(), {}
 
     def _approval(self, entry: HistoryEntry) -> None:
@@ -419,9 +463,7 @@ def _calls_in(blocks: list[Json]) -> tuple[ToolCall, ...]:
         if kind == "text":
             _need(type(raw["text"]) is str)
         elif kind == "tool_call":
-            call = block_from_json(raw, len(calls))
-            assert isinstance(call, ToolCall)
-            calls.append(call)
+            calls.append(call_from_json(raw, len(calls)))
         else:
             block_from_json(raw)
     return tuple(calls)
@@ -434,7 +476,12 @@ def _need(held: bool) -> None:
 
 def _usage(raw: Json) -> Usage:
     usage = Usage.from_json(raw)
-    *tokens, cost = usage
+    input, output, read, written, requests, cost = usage
+    if type(input) is type(output) is type(read) is type(written) is type(requests) is int and (
+        cost is None or type(cost) is float
+    ):
+        return usage
+    *tokens, cost = usage  # odd, but maybe right: numbers of another kind
     _need(all(isinstance(value, int) for value in tokens) and (cost is None or isinstance(cost, int | float)))
     return usage
 

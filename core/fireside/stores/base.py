@@ -165,7 +165,8 @@ class Store:
 
         Raises `LookupError` where there is none, `ValueError` for a wrong id or a newer format.
         """
-        return finish_now(self._load(state_id, inline=True))
+        with no_gc():  # from the bytes to the State: looking through all of it once, at the end, is enough
+            return finish_now(self._load(state_id, inline=True))
 
     async def aload(self, state_id: str) -> State:
         """`load`, for a running event loop."""

@@ -49,11 +49,15 @@ def new_entries(state_id: str, next_seq: int, entries: List[Row], stored: Iterab
 
 def parsed(texts: Iterable[bytes]) -> logs.Parsed:
     """The entries in the texts of a State, in order."""
+    data = bytearray()
+    for text in texts:  # one by one, so that they are never all there beside what is made of them
+        data += text
+        data += b"\n"
     with no_gc():
-        return logs.parse(b"".join(text + b"\n" for text in texts))
+        return logs.parse(data)
 
 
-def record_of(texts: List[bytes], snapshot: Row | None, next_seq: int) -> Record:
+def record_of(texts: Iterable[bytes], snapshot: Row | None, next_seq: int) -> Record:
     """What `read` gives."""
     found = parsed(texts)
     return Record(found.rows, snapshot, max(found.next_seq, next_seq), found.damaged)

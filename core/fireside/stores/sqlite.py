@@ -132,7 +132,7 @@ class SQLiteStore(Store):
             else:
                 raise LookupError(f"the store has no State {state_id!r}: it was deleted, or never saved")
             first = entries[0]["seq"] if entries else 0
-            entries = new_entries(state_id, next_seq, entries, (text for text in tables.texts(db, key, first)))
+            entries = new_entries(state_id, next_seq, entries, tables.texts(db, key, first))
             db.executemany(
                 "INSERT INTO entries VALUES (?, ?, ?)", [(key, entry["seq"], text_of(entry)) for entry in entries]
             )
@@ -152,8 +152,7 @@ class SQLiteStore(Store):
             if found is None:
                 return None
             key, next_seq, label = found
-            texts = tables.texts(db, key)
-        return record_of(texts, read_label(label), next_seq)
+            return record_of(tables.texts(db, key), read_label(label), next_seq)
 
     def list(self) -> List[SavedState]:
         """See `Store.list`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from builtins import list as List
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -117,10 +118,10 @@ def add_columns(db: sqlite3.Connection) -> None:
     db.executemany("UPDATE states SET brief = ?, counts = ?, brief_seq = ? WHERE key = ?", made)
 
 
-def texts(db: sqlite3.Connection, key: int | None, first: int = 0) -> List[bytes]:
+def texts(db: sqlite3.Connection, key: int | None, first: int = 0) -> Iterator[bytes]:
     """The entries of a State from `first` on, as they are kept."""
     asked = "SELECT CAST(entry AS BLOB) FROM entries WHERE state = ? AND seq >= ? ORDER BY seq"
-    return [text for (text,) in db.execute(asked, (key, first))]
+    return (text for (text,) in db.execute(asked, (key, first)))
 
 
 __all__ = ["FORMAT", "OURS", "add_columns", "lacks_columns", "make", "rows", "set_label", "texts"]
