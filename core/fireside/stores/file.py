@@ -45,7 +45,8 @@ class FileStore(Store):
     """Keeps each State in a folder of its own below `path`, which is made when the first one is saved.
 
     Files are readable by their owner alone. `locks=False` goes without locks, for a file system that has none; then let
-    one process at a time run a State.
+    one process at a time run a State. Raises `ValueError` for a path that is none; each call raises `NotADirectoryError`
+    where the path is a file.
 
     >>> import tempfile
     >>> from fireside.state import State
@@ -58,7 +59,10 @@ class FileStore(Store):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, locks: bool = True) -> None:
-        self.path = os.path.abspath(os.fspath(path))
+        given = os.fspath(path)
+        if not given or "\0" in given:
+            raise ValueError(f"{given!r} is no place for a store: give a folder, such as '.agent-runs'")
+        self.path = os.path.abspath(given)
         self._disk = Disk()
         make = lambda folder: self._disk.make_folders(folder)  # noqa: E731  tests put another disk in later
         self._locks = LockFolder(f"{self.path}/.locks", make) if locks else None
@@ -285,7 +289,8 @@ class FileStore(Store):
         label = labels.read(folder)
         try:
             data = read_whole(f"{folder}/log.jsonl")
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError) as error:
+            self._tell(error)
             if label is None:
                 return None
             return Record([], label.content, label.next_seq, damaged=1)
@@ -299,7 +304,11 @@ class FileStore(Store):
 
     def list(self) -> List[SavedState]:
         """See `Store.list`. What has not changed since the last call is not read again."""
-        names, rows = self._listing.rows()
+        try:
+            names, rows = self._listing.rows()
+        except OSError as error:
+            self._tell(error)
+            raise
         if not self._swept:
             self._sweep(names)
         out = [self._as_it_runs(row) if row.status == "running" else row for row in rows]
@@ -318,8 +327,13 @@ class FileStore(Store):
     def delete(self, state_id: str) -> None:
         """See `Store.delete`. The folder is moved aside first, so a half-deleted State is never seen."""
         folder = self._folder(state_id)
-        if not os.path.lexists(folder):
+        try:
+            os.lstat(folder)
+        except FileNotFoundError:
             return
+        except OSError as error:
+            self._tell(error)
+            raise
         lock = self._lock_as(state_id, brief=False)
         try:
             self._remove(state_id, folder)
@@ -371,7 +385,12 @@ class FileStore(Store):
                     self._disk.remove_tree(path)
 
     def _tell(self, error: OSError) -> None:
-        """Raises an error that says what to do where the folder can't be written."""
+        """Raises an error that says what to do where the folder can't be written, or is none."""
+        if error.errno == errno.ENOTDIR and not os.path.isdir(self.path):
+            raise OSError(
+                error.errno,
+                f"the store's place {self.path} is a file or lies below one: choose a folder, or sqlite:///…",
+            ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and error.filename is not None:
             raise OSError(
                 error.errno,

@@ -29,7 +29,7 @@ class Listing:
         """The names in the folder, and the rows of those that are conversations; an open run is `"running"`."""
         try:
             names = os.listdir(self._root)
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
             return [], []
         with no_gc():
             self._rows = self._look(names)
