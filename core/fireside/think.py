@@ -11,7 +11,7 @@ import contextlib
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ProviderError
 from fireside.history import HistoryEntry
@@ -38,15 +38,19 @@ OnDelta = Callable[[Delta], Awaitable[None]]
 
 def request_of(agent: Agent, state: State) -> Request:
     """What the next think asks."""
-    return state._requests.build(
-        state._fold.items,
-        system=agent.system,
-        model=agent.model.name,
-        tools=[tool.spec for tool in agent.tools.values()],
-        max_tokens=agent.max_tokens,
-        effort=agent.effort,
-        thinking=agent.thinking,
-    )
+    return state._requests.build(state._fold.items, **settings_of(agent))
+
+
+def settings_of(agent: Agent) -> dict[str, Any]:
+    """What every request of an Agent asks with, beside its messages."""
+    return {
+        "system": agent.system,
+        "model": agent.model.name,
+        "tools": [tool.spec for tool in agent.tools.values()],
+        "max_tokens": agent.max_tokens,
+        "effort": agent.effort,
+        "thinking": agent.thinking,
+    }
 
 
 async def think(agent: Agent, state: State) -> HistoryEntry:
