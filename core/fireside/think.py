@@ -18,7 +18,7 @@ from fireside.history import HistoryEntry
 from fireside.messages import Block, Json, Reply, ToolCall
 from fireside.models.base import Delta
 from fireside.requests import Request
-from fireside.run import record_error, save, save_before_think, step_saved, tell
+from fireside.run import need_message, record_error, save, save_before_think, step_saved, tell
 from fireside.state import State
 from fireside.stores.base import to_its_end
 from fireside.values import dumps
@@ -56,8 +56,7 @@ def settings_of(agent: Agent) -> dict[str, Any]:
 async def think(agent: Agent, state: State) -> HistoryEntry:
     """Asks the model for the next reply and records it. Raises `ValueError` while calls are pending or nothing was said."""
     state._settled("think")
-    if not state._fold.items:
-        raise ValueError("the State has no message yet: state.add_user_message(…) first")
+    need_message(state)
     await save_before_think(agent, state)
     seen = state._next_seq - 1
     request = request_of(agent, state)
