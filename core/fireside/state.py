@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import secrets
@@ -19,6 +18,7 @@ from fireside.label import Status, label_of, stored_status
 from fireside.messages import Image, Json, Message, ToolCall, Usage
 from fireside.replay import missing_notice, replay
 from fireside.requests import Requests
+from fireside.turns import Turns
 from fireside.values import copied, dumps, need, text_of
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class State:
         self._loaded = False  # came from a store, and was not run since: a run looks whether its Agent is another
         self._unsaved_steps = 0
         self._requests = Requests()  # what was built for the last request, to take up from
-        self._save_turns: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+        self._turns = Turns()  # its saves, one at a time
 
     def __repr__(self) -> str:
         return f"State({self.title!r}, id={self._id!r}, entries={len(self._entries)})"
@@ -439,13 +439,6 @@ class State:
         self._data_saved = {key: text_of(value) for key, value in self._fold.data.items()}
 
     # -- inside: from and to a store
-
-    def _save_turn(self) -> asyncio.Lock:
-        """One save at a time, so that an older label never replaces a newer one."""
-        loop = asyncio.get_running_loop()
-        if self._save_turns is None or self._save_turns[0] is not loop:
-            self._save_turns = (loop, asyncio.Lock())
-        return self._save_turns[1]
 
     def _drop_unsaved(self, upto: int | None = None) -> list[HistoryEntry]:
         """Takes back the entries that no store has yet (from the place `upto` on); returns them."""
