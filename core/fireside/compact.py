@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ProviderError
-from fireside.fold import Results, message_of
 from fireside.history import HistoryEntry
+from fireside.items import Results, message_of
 from fireside.messages import Json, Message, Text, Usage
 from fireside.requests import Request, build
 from fireside.run import save_before_think, step_saved, tell

@@ -1,4 +1,4 @@
-"""The fold: entries, one after the other, become the values of a State. It knows history alone.
+"""The fold: entries, one after the other, become the values of a State. It knows history and the items of a context.
 
 `apply` either takes an entry in whole or raises and changes nothing, so a loader can leave out what it can't replay.
 Lists that a checkpoint may have remembered are replaced, never changed in place, but for appends.
@@ -7,61 +7,12 @@ Lists that a checkpoint may have remembered are replaced, never changed in place
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from fireside.history import VERSION, HistoryEntry
-from fireside.messages import (
-    Block,
-    Image,
-    Json,
-    Message,
-    Text,
-    ToolCall,
-    ToolResult,
-    Usage,
-    block_from_json,
-    call_from_json,
-)
-
-UNKNOWN_RESULT = (
-    "(unknown: the run stopped before this result was saved, so the tool may or may not have run. "
-    "Check whether it took effect before relying on it or running it again)"
-)
-CLEARED_RESULT = "(cleared: this result was removed to save space)"
-
-
-@dataclass(slots=True)
-class Partial:
-    """What came of a reply before it was whole. `seen` and `attempt` name the request."""
-
-    seq: int
-    seen: int
-    attempt: int
-    blocks: dict[int, tuple[str, str]] = field(default_factory=dict)
-    cut: bool = False
-
-    @property
-    def text(self) -> str:
-        """Its words."""
-        return "".join(words for kind, words in self.blocks.values() if kind == "text")
-
-    @property
-    def thinking(self) -> str:
-        """Its thoughts."""
-        return "".join(words for kind, words in self.blocks.values() if kind == "thinking")
-
-
-@dataclass(slots=True)
-class Results:
-    """The results of one turn, in the order of the calls. `cleared` are the entries that the model no longer sees."""
-
-    seq: int
-    results: tuple[tuple[ToolCall, HistoryEntry | None], ...]
-    cleared: frozenset[int] = frozenset()
-
-
-Item = HistoryEntry | Results | Partial
+from fireside.items import UNKNOWN_RESULT, Item, Partial, Results, message_of
+from fireside.messages import Json, Message, ToolCall, Usage, block_from_json, call_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,34 +437,10 @@ def _usage(raw: Json) -> Usage:
     return usage
 
 
-def message_of(item: Item) -> Message | None:
-    """What the model sees of one item of the context."""
-    if isinstance(item, Results):
-        return Message("user", tuple(_result(call, entry, item.cleared) for call, entry in item.results))
-    if isinstance(item, Partial):
-        return Message("assistant", (Text(item.text.strip()),))
-    match item.kind:
-        case "user":
-            return Message("user", item.blocks)
-        case "notice":
-            return Message("user", (Text(f"[notice] {item.text}"),))
-        case "compact":
-            return Message("user", (Text(f"[summary of the conversation so far]\n{item.text}"),))
-        case "reply":
-            return Message("assistant", item.blocks)
-    return None
-
-
-def _result(call: ToolCall, entry: HistoryEntry | None, cleared: frozenset[int]) -> Block:
-    if entry is None:
-        return ToolResult(call.id, (Text(UNKNOWN_RESULT),), True)
-    if entry.seq in cleared:
-        return ToolResult(call.id, (Text(CLEARED_RESULT),), entry.is_error)
-    parts = tuple(block for block in entry.blocks if isinstance(block, Text | Image))
-    return ToolResult(call.id, parts, entry.is_error)
-
-
 def shortened(text: str, length: int = 60) -> str:
     """The first line that says something, cut to `length` characters with an ellipsis."""
     line: str = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+__all__ = ["KINDS", "UNKNOWN_RESULT", "Checkpoint", "Fold", "Item", "Partial", "Results", "message_of", "shortened"]

@@ -16,8 +16,9 @@ from typing import Any, Protocol, TypeVar
 
 from fireside.errors import ConflictError, Holder, StateInUseError
 from fireside.history import VERSION
+from fireside.ids import check_id
 from fireside.messages import Json
-from fireside.state import State, check_id
+from fireside.state import State
 from fireside.stores.quiet import no_gc
 from fireside.stores.record import Record, SavedState, label_from_entries, newer
 

@@ -21,8 +21,8 @@ from builtins import list as List  # a store has a method of that name
 from datetime import datetime
 
 from fireside.errors import ConflictError, Holder
+from fireside.ids import check_id
 from fireside.messages import Json
-from fireside.state import check_id
 from fireside.stores import label as labels
 from fireside.stores import log as logs
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, newer

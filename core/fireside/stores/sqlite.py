@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from fireside.errors import Holder
+from fireside.ids import check_id
 from fireside.messages import Json
-from fireside.state import check_id
 from fireside.stores import sqlite_tables as tables
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
 from fireside.stores.disk import Disk

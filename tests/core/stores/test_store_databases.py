@@ -12,9 +12,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from fireside.contract_driver import label, row
 from fireside.errors import StateInUseError
 from fireside.state import State
-from fireside.store_contract import label, row
 from fireside.stores import open_store
 from fireside.stores import rows as rows_module
 from fireside.stores import sqlite_tables as tables
