@@ -67,6 +67,23 @@ class Fireside:
         if self.in_run:
             state._running, state.lock = True, self.store.lock(state.id)
 
+    def mixed(self, n: int) -> None:
+        """A conversation that is half replies, each with a call, and half tool results."""
+        from fireside.state import State
+
+        state = State(words(0), id=f"mixed-{n}")
+        usage = {"input": 1200, "output": 90, "cache_read": 9000, "requests": 1, "cost": 0.0123}
+        while len(state.history) < n:
+            k = len(state.history)
+            call = {"type": "tool_call", "id": f"toolu_{k:020}", "name": "read_file", "args": {"path": f"src/{k}.py"}}
+            reply = {"blocks": [{"type": "text", "text": words(k)}, call], "stop_reason": "tool_use", "usage": usage}
+            state._append("reply", {**reply, "seen": k - 1, "prefix": "0123456789abcdef", "model": "claude-sonnet-5"})
+            state._result(state.pending_calls[0], words(k + 1))
+        self.store.save(state)
+
+    def load_mixed(self, n: int) -> Any:
+        return self.store.load(f"mixed-{n}")
+
     def step(self, n: int) -> Callable[[], None]:
         state = self.states[n]
         state.add_user_message(words(len(state.history)))
@@ -223,18 +240,19 @@ def main() -> None:
         answer: dict[str, Any] = {}
         if not hasattr(worker, name):
             answer = {"missing": name}
-        elif name in ("build", "many"):
+        elif name in ("build", "many", "mixed"):
             os.fsync = no_sync  # type: ignore[assignment]
             getattr(worker, name)(n)
             os.fsync = sync
         elif name == "step":
             answer = timed(worker.step(n))
-        elif name == "load":
-            worker.load(10)
+        elif name in ("load", "load_mixed"):
+            load = getattr(worker, name)
+            load(10)
             gc.collect()
             before = resident()
             start = time.perf_counter()
-            kept = worker.load(n)
+            kept = load(n)
             answer = {"seconds": time.perf_counter() - start, "grown": resident() - before}
             del kept
         elif name == "list":

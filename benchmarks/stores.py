@@ -107,6 +107,12 @@ def fresh(kinds: list[str], root: Path, peers: str, do: str, n: int, times: int)
     return {kind: answers for kind, answers in found.items() if answers}
 
 
+def loads(loaded: dict[str, list[dict[str, Any]]], of_what: str) -> None:
+    for kind, answers in loaded.items():
+        grown = median(answer["grown"] for answer in answers)
+        print(f"| {TITLES[kind]}{of_what} | {median(a['seconds'] for a in answers):.3f} s | {grown:.0f} MB |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stores", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--peers", help="a Python that has the other libraries")
@@ -126,11 +132,16 @@ def main() -> None:
                 f"| {TITLES[kind]} | {told['small']:.3f} ms | {told['large']:.3f} ms | {told['large'] / told['small']:.2f} "
                 f"| {told['small'] / bare:.1f} × | {told['bytes']:,.0f} / {told['bytes large']:,.0f} |"
             )
-        loaded = fresh([k for k in cost if k not in ("bare", "fireside-file-save")], root, peers, "load", 10_000, 5)
         print("\n| load 10,000 entries, fresh process | time | memory grown |\n|---|---|---|")
-        for kind, answers in loaded.items():
-            grown = median(answer["grown"] for answer in answers)
-            print(f"| {TITLES[kind]} | {median(a['seconds'] for a in answers):.3f} s | {grown:.0f} MB |")
+        loading = [kind for kind in cost if kind not in ("bare", "fireside-file-save")]
+        loads(fresh(loading, root, peers, "load", 10_000, 5), "")
+        mixed = [kind for kind in loading if kind in OURS]
+        for kind in mixed:
+            worker = Worker(kind, root / kind, peers)
+            for n in (10, 10_000):
+                worker.ask("mixed", n)
+            worker.end()
+        loads(fresh(mixed, root, peers, "load_mixed", 10_000, 5), ", half replies with calls and half their results")
         lists = root / "lists"
         lists.mkdir()
         listing: list[str] = [kind for kind in ("fireside-file", "fireside-sqlite", "alpineagents") if kind in cost]

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ProviderError
-from fireside.fold import Results, message_of
 from fireside.history import HistoryEntry
+from fireside.items import Results, message_of
 from fireside.messages import Json, Message, Text, Usage
 from fireside.requests import Request, build
 from fireside.run import save_before_think, step_saved, tell
 from fireside.state import State
-from fireside.think import ask_model
+from fireside.think import ask_model, settings_of
 from fireside.values import need
 
 if TYPE_CHECKING:
@@ -113,12 +113,4 @@ def _json_in(text: str) -> str:
 
 def _side_request(agent: Agent, messages: Iterable[tuple[Message, HistoryEntry | None]], prompt: str) -> Request:
     # The tools go along: an API refuses calls and results in a conversation without them, and the cache stays warm.
-    return build(
-        [*messages, (Message("user", (Text(prompt),)), None)],
-        system=agent.system,
-        model=agent.model.name,
-        tools=[tool.spec for tool in agent.tools.values()],
-        max_tokens=agent.max_tokens,
-        effort=agent.effort,
-        thinking=agent.thinking,
-    )
+    return build([*messages, (Message("user", (Text(prompt),)), None)], **settings_of(agent))

@@ -1,4 +1,4 @@
-"""The fold: entries, one after the other, become the values of a State. It knows history alone.
+"""The fold: entries, one after the other, become the values of a State. It knows history and the items of a context.
 
 `apply` either takes an entry in whole or raises and changes nothing, so a loader can leave out what it can't replay.
 Lists that a checkpoint may have remembered are replaced, never changed in place, but for appends.
@@ -7,60 +7,12 @@ Lists that a checkpoint may have remembered are replaced, never changed in place
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from fireside.history import VERSION, HistoryEntry
-from fireside.messages import (
-    Block,
-    Image,
-    Json,
-    Message,
-    Text,
-    ToolCall,
-    ToolResult,
-    Usage,
-    block_from_json,
-)
-
-UNKNOWN_RESULT = (
-    "(unknown: the run stopped before this result was saved, so the tool may or may not have run. "
-    "Check whether it took effect before relying on it or running it again)"
-)
-CLEARED_RESULT = "(cleared: this result was removed to save space)"
-
-
-@dataclass(slots=True)
-class Partial:
-    """What came of a reply before it was whole. `seen` and `attempt` name the request."""
-
-    seq: int
-    seen: int
-    attempt: int
-    blocks: dict[int, tuple[str, str]] = field(default_factory=dict)
-    cut: bool = False
-
-    @property
-    def text(self) -> str:
-        """Its words."""
-        return "".join(words for kind, words in self.blocks.values() if kind == "text")
-
-    @property
-    def thinking(self) -> str:
-        """Its thoughts."""
-        return "".join(words for kind, words in self.blocks.values() if kind == "thinking")
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """The results of one turn, in the order of the calls. `cleared` are the entries that the model no longer sees."""
-
-    seq: int
-    results: tuple[tuple[ToolCall, HistoryEntry | None], ...]
-    cleared: frozenset[int] = frozenset()
-
-
-Item = HistoryEntry | Results | Partial
+from fireside.items import UNKNOWN_RESULT, Item, Partial, Results, message_of
+from fireside.messages import Json, Message, ToolCall, Usage, block_from_json, call_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +44,39 @@ class _Memory:
 
 class Fold:
     """The values of a conversation after the entries applied so far."""
+
+    __slots__ = (
+        "_memories",
+        "_own_from",
+        "agent",
+        "answered",
+        "approvals",
+        "asked",
+        "calls",
+        "checkpoints",
+        "created_at",
+        "data",
+        "finish_answer",
+        "finished",
+        "given_title",
+        "items",
+        "last_answer",
+        "last_seq",
+        "last_usage",
+        "origin",
+        "outcome",
+        "partial",
+        "results",
+        "run_open",
+        "stopped_by",
+        "task",
+        "title_by",
+        "told_missing",
+        "turn",
+        "updated_at",
+        "usage",
+        "waiting",
+    )
 
     def __init__(self) -> None:
         self.origin: dict[str, Json] | None = None
@@ -130,7 +115,7 @@ class Fold:
     @property
     def pending(self) -> tuple[ToolCall, ...]:
         """The calls of the last reply that have no result yet."""
-        return tuple(call for call in self.calls if call.n not in self.results)
+        return tuple([call for call in self.calls if call.n not in self.results]) if self.calls else ()
 
     @property
     def unasked(self) -> tuple[ToolCall, ...]:
@@ -214,19 +199,19 @@ class Fold:
         self._said(entry)
 
     def _said(self, entry: HistoryEntry) -> None:
-        if self.pending:
+        if self.calls and self.pending:
             self.waiting.append(entry)
         else:
-            self._stand()
+            if self.partial is not None:
+                self._stand(self.partial)
             self.items.append(entry)
         if not entry.closing:
             self.answered = False
         self._moved(entry)
 
-    def _stand(self) -> None:
+    def _stand(self, partial: Partial) -> None:
         """What was cut off stands as said, once a person writes on after it."""
-        partial = self.partial
-        if partial is None or not partial.text.strip():
+        if not partial.text.strip():
             return
         for item in reversed(self.items):
             if item is partial:
@@ -241,28 +226,35 @@ class Fold:
         usage, seen = _usage(content["usage"]), content["seen"]
         _need(type(seen) is int)
         text = "" if calls else entry.read_text()
-        if self.pending:  # damage: the results of the turn before are lost
+        if self.calls and self.pending:  # damage: the results of the turn before are lost
             self._close_turn()
         self.partial = None
-        cut = len(self.items)
-        while cut and self.items[cut - 1].seq > seen:
-            cut -= 1
-        later = [item for item in self.items[cut:] if isinstance(item, HistoryEntry)]
-        if cut < len(self.items):
-            self.items = self.items[:cut]
+        later: list[HistoryEntry] = []
+        if self.items and self.items[-1].seq > seen:
+            later = self._take_later(seen)
         self.items.append(entry)
         self.calls = calls
         self.results, self.asked, self.approvals = {}, set(), {}
-        if self.calls:
-            self.waiting = [*later, *self.waiting]
+        if calls:
+            if later:
+                self.waiting = [*later, *self.waiting]
         else:
             self.items += later
             self.last_answer = text
-        self.answered = not self.calls and not later
+        self.answered = not calls and not later
         self.turn = entry.turn + 1
         self.last_usage = usage
         self._spend(entry, usage)
         self._moved(entry)
+
+    def _take_later(self, seen: int) -> list[HistoryEntry]:
+        """Takes away what was added while a reply streamed, to go in behind it."""
+        cut = len(self.items)
+        while cut and self.items[cut - 1].seq > seen:
+            cut -= 1
+        later = [item for item in self.items[cut:] if isinstance(item, HistoryEntry)]
+        self.items = self.items[:cut]
+        return later
 
     def _partial_reply(self, entry: HistoryEntry) -> None:
         content = entry.content
@@ -291,16 +283,19 @@ class Fold:
             raise LookupError("a result without its call")
         self.results = {**self.results, call.n: entry}
         self._moved(entry)
-        if not self.pending:
+        if len(self.results) == len(self.calls):
             self._close_turn()
 
     def _close_turn(self) -> None:
         """All results are there: they go in, in the order of the calls, and what waited goes in behind them."""
-        results = tuple((call, self.results.get(call.n)) for call in self.calls)
-        known = [entry.seq for _, entry in results if entry is not None]
+        result_of = self.results.get
+        results = tuple([(call, result_of(call.n)) for call in self.calls])
+        known = [entry.seq for entry in self.results.values()]
         self.items.append(Results(max(known, default=self.last_seq), results))
-        self.items += self.waiting
-        self.calls, self.results, self.waiting = (), {}, []
+        if self.waiting:
+            self.items += self.waiting
+            self.waiting = []
+        self.calls, self.results = (), {}
         self.asked, self.approvals = set(), {}
 
     def _approval(self, entry: HistoryEntry) -> None:
@@ -419,9 +414,7 @@ def _calls_in(blocks: list[Json]) -> tuple[ToolCall, ...]:
         if kind == "text":
             _need(type(raw["text"]) is str)
         elif kind == "tool_call":
-            call = block_from_json(raw, len(calls))
-            assert isinstance(call, ToolCall)
-            calls.append(call)
+            calls.append(call_from_json(raw, len(calls)))
         else:
             block_from_json(raw)
     return tuple(calls)
@@ -434,39 +427,20 @@ def _need(held: bool) -> None:
 
 def _usage(raw: Json) -> Usage:
     usage = Usage.from_json(raw)
-    *tokens, cost = usage
+    input, output, read, written, requests, cost = usage
+    if type(input) is type(output) is type(read) is type(written) is type(requests) is int and (
+        cost is None or type(cost) is float
+    ):
+        return usage
+    *tokens, cost = usage  # odd, but maybe right: numbers of another kind
     _need(all(isinstance(value, int) for value in tokens) and (cost is None or isinstance(cost, int | float)))
     return usage
-
-
-def message_of(item: Item) -> Message | None:
-    """What the model sees of one item of the context."""
-    if isinstance(item, Results):
-        return Message("user", tuple(_result(call, entry, item.cleared) for call, entry in item.results))
-    if isinstance(item, Partial):
-        return Message("assistant", (Text(item.text.strip()),))
-    match item.kind:
-        case "user":
-            return Message("user", item.blocks)
-        case "notice":
-            return Message("user", (Text(f"[notice] {item.text}"),))
-        case "compact":
-            return Message("user", (Text(f"[summary of the conversation so far]\n{item.text}"),))
-        case "reply":
-            return Message("assistant", item.blocks)
-    return None
-
-
-def _result(call: ToolCall, entry: HistoryEntry | None, cleared: frozenset[int]) -> Block:
-    if entry is None:
-        return ToolResult(call.id, (Text(UNKNOWN_RESULT),), True)
-    if entry.seq in cleared:
-        return ToolResult(call.id, (Text(CLEARED_RESULT),), entry.is_error)
-    parts = tuple(block for block in entry.blocks if isinstance(block, Text | Image))
-    return ToolResult(call.id, parts, entry.is_error)
 
 
 def shortened(text: str, length: int = 60) -> str:
     """The first line that says something, cut to `length` characters with an ellipsis."""
     line: str = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+__all__ = ["KINDS", "UNKNOWN_RESULT", "Checkpoint", "Fold", "Item", "Partial", "Results", "message_of", "shortened"]

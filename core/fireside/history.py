@@ -1,4 +1,4 @@
-"""`HistoryEntry`: one step of a conversation, to and from JSON. It knows messages alone.
+"""`HistoryEntry`: one step of a conversation, to and from JSON; `History`: all of them. It knows messages alone.
 
 An entry's JSON form has `seq`, `kind`, `turn`, `at` and, where they are there, `content`, `call` (the place of the
 call among those of the last reply, its id and name), `is_error`, `closing` and `origin` (the first entry alone).
@@ -26,10 +26,10 @@ call among those of the last reply, its id and name), `is_error`, `closing` and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, overload
 
 from fireside.messages import Block, Json, Text, ToolCall, block_from_json, blocks_from_json, word
 
@@ -148,15 +148,52 @@ class HistoryEntry:
         call = get("call")
         if call is not None:
             call = call_of(call) if call_of else ToolCall(call["id"], call["name"], {}, call["n"])
-        return cls(
-            seq,
-            kind,
-            turn,
-            at,
-            get("content"),
-            call,
-            get("is_error", False),
-            None,
-            get("closing", False),
-            origin,
+        made: Any = _InTheMaking(
+            seq, kind, turn, at, get("content"), call, get("is_error", False), get("closing", False), origin
         )
+        made.__class__ = cls
+        return made  # type: ignore[no-any-return]
+
+
+class _InTheMaking:
+    """A `HistoryEntry` until its values are in: the constructor of a frozen class takes three times as long."""
+
+    __slots__ = HistoryEntry.__slots__
+
+    def __init__(
+        self,
+        seq: int,
+        kind: str,
+        turn: int,
+        at: datetime,
+        content: Any,
+        call: ToolCall | None,
+        is_error: bool,
+        closing: bool,
+        origin: dict[str, Json] | None,
+    ) -> None:
+        self.seq, self.kind, self.turn, self.at = seq, kind, turn, at
+        self.content, self.call, self.is_error, self.error = content, call, is_error, None
+        self.closing, self.origin = closing, origin
+
+
+class History(Sequence[HistoryEntry]):
+    """Every entry in order. It is read-only, and it grows with its State."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: list[HistoryEntry]) -> None:
+        self._entries = entries
+
+    @overload
+    def __getitem__(self, index: int) -> HistoryEntry: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[HistoryEntry]: ...
+    def __getitem__(self, index: int | slice) -> HistoryEntry | list[HistoryEntry]:
+        return self._entries[index]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"History({len(self._entries)} entries)"

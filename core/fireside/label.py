@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from functools import lru_cache
 from typing import Literal
 
 from fireside.fold import Fold
@@ -39,5 +41,8 @@ def label_of(id: str, fold: Fold, next_seq: int) -> dict[str, Json]:
             label[key] = value
     for key, at in (("created_at", fold.created_at), ("updated_at", fold.updated_at)):
         if at is not None:
-            label[key] = at.isoformat()
+            label[key] = _told(at)
     return label
+
+
+_told = lru_cache(256)(datetime.isoformat)  # a save asks for the same time again and again

@@ -90,6 +90,15 @@ class ToolCall:
         return out
 
 
+class _CallInTheMaking:
+    """A `ToolCall` until it is whole: see `call_from_json`."""
+
+    __slots__ = ToolCall.__slots__
+
+    def __init__(self, id: str, name: str, args: dict[str, Json], n: int, unreadable: str | None) -> None:
+        self.id, self.name, self.args, self.n, self.unreadable = id, name, args, n, unreadable
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """What a tool gave, for the call with the id `call_id`."""
@@ -136,9 +145,7 @@ def block_from_json(raw: Mapping[str, Json], n: int = 0) -> Block:
                 word(seal or "")
             return Thinking(word(raw.get("text", "")), signature, redacted)
         case "tool_call":
-            if type(raw["args"]) is not dict:
-                raise TypeError("the arguments of a call are a dict")
-            return ToolCall(word(raw["id"]), word(raw["name"]), raw["args"], n, raw.get("unreadable"))
+            return call_from_json(raw, n)
         case "image":
             return Image(word(raw["data"]), word(raw["media_type"]))
         case "tool_result":
@@ -148,6 +155,20 @@ def block_from_json(raw: Mapping[str, Json], n: int = 0) -> Block:
             return Unknown(raw["data"])
         case _:
             return Unknown(dict(raw))
+
+
+def call_from_json(raw: Mapping[str, Json], n: int) -> ToolCall:
+    """The tool call that `to_json` wrote; `n` is its place among those of its reply. Raises as `block_from_json`.
+
+    It is made as an instance of a plain class and becomes a `ToolCall` when its values are in: the constructor of a frozen
+    class takes four times as long, and a load makes thousands.
+    """
+    id, name, args = raw["id"], raw["name"], raw["args"]
+    if type(args) is not dict:
+        raise TypeError("the arguments of a call are a dict")
+    made: Any = _CallInTheMaking(word(id), word(name), args, n, raw.get("unreadable"))
+    made.__class__ = ToolCall
+    return made  # type: ignore[no-any-return]
 
 
 def word(value: Json) -> str:
@@ -203,14 +224,19 @@ class Usage(NamedTuple):
     cost: float | None = None
 
     def __add__(self, other: Usage) -> Usage:  # type: ignore[override]
-        cost, more = self.cost, other.cost
-        return Usage(
-            self.input + other.input,
-            self.output + other.output,
-            self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write,
-            self.requests + other.requests,
-            more if cost is None else cost if more is None else cost + more,
+        input, output, cache_read, cache_write, requests, cost = self
+        more_input, more_output, more_read, more_written, more_requests, more = other
+        total = more if cost is None else cost if more is None else cost + more
+        return tuple.__new__(
+            Usage,
+            (
+                input + more_input,
+                output + more_output,
+                cache_read + more_read,
+                cache_write + more_written,
+                requests + more_requests,
+                total,
+            ),
         )
 
     @property
@@ -229,14 +255,8 @@ class Usage(NamedTuple):
     def from_json(cls, raw: Mapping[str, Json]) -> Usage:
         """The inverse of `to_json`; fields that it does not know are ignored."""
         get = raw.get
-        return cls(
-            get("input", 0),
-            get("output", 0),
-            get("cache_read", 0),
-            get("cache_write", 0),
-            get("requests", 0),
-            get("cost"),
-        )
+        tokens = get("input", 0), get("output", 0), get("cache_read", 0), get("cache_write", 0)
+        return tuple.__new__(cls, (*tokens, get("requests", 0), get("cost")))
 
 
 _TOKENS = ("input", "output", "cache_read", "cache_write", "requests")

@@ -19,24 +19,29 @@ def replay(state_id: str, record: Record, fold: Fold, entries: list[HistoryEntry
     """
     missing: list[int] = []
     expected = 0
-    from_json, take, call_of = HistoryEntry.from_json, fold.take, fold.call_of
+    from_json, apply, call_of = HistoryEntry.from_json, fold.apply, fold.call_of
     for raw in record.entries:
         try:
             entry = from_json(raw, call_of)
         except (KeyError, TypeError, ValueError, AttributeError):
             continue  # its place is then missing
-        if entry.seq < expected:
-            continue
-        missing.extend(range(expected, entry.seq))
-        expected = entry.seq + 1
+        seq = entry.seq
+        if seq != expected:
+            if seq < expected:
+                continue
+            missing.extend(range(expected, seq))
+        expected = seq + 1
         if entry.origin is not None and entry.origin["v"] > VERSION:
             raise ValueError(
                 f"the State {state_id!r} was saved in format {entry.origin['v']} by a newer fireside; "
                 f"this one reads up to {VERSION}: update it"
             )
         entries.append(entry)
-        if not take(entry):
-            missing.append(entry.seq)
+        try:
+            apply(entry)
+        except Exception:  # whatever a malformed one sets off stays here
+            fold.last_seq = seq
+            missing.append(seq)
     missing.extend(range(expected, record.next_seq))
     return missing, max(expected, record.next_seq)
 

@@ -18,8 +18,8 @@ from functools import lru_cache
 from operator import is_not
 from typing import Any
 
-from fireside.fold import UNKNOWN_RESULT, Item, message_of
 from fireside.history import HistoryEntry
+from fireside.items import UNKNOWN_RESULT, Item, message_of
 from fireside.messages import Block, Image, Json, Message, Text, Thinking, ToolCall, ToolResult
 
 GO_ON = "(go on)"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ResumeWarning, StateInUseError
 from fireside.history import HistoryEntry
+from fireside.loop import default_loop
 from fireside.messages import Json
 from fireside.reporter import Reporter
 from fireside.state import State
@@ -56,10 +57,18 @@ async def save_before_think(agent: Agent, state: State) -> None:
         state.record_data()
 
 
+def need_message(state: State) -> None:
+    """Raises `ValueError` where there is nothing that a model could answer."""
+    if not state._fold.items:
+        raise ValueError("the State has no message yet: state.add_user_message(…) first")
+
+
 async def run(agent: Agent, state: State) -> Any:
     """Runs the loop to its stop; the answer."""
     if state._running:
         raise StateInUseError(state.id)
+    if agent.loop is default_loop and not state.is_finished():  # another loop may add the message itself
+        need_message(state)
     lock = NoLock() if agent.store is None else await agent.store._lock_for_run(state, inline=inline())
     with state._guard:  # a store without locks lets two of them come here
         if state._running:

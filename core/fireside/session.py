@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from fireside.fold import Checkpoint
+from fireside.ids import check_id
 from fireside.label import Status
 from fireside.messages import Json
-from fireside.state import State, check_id
+from fireside.state import State
 from fireside.stores import open_store
 from fireside.stores.base import Store
 from fireside.sync import drive, inline

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import re
 import secrets
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
-from fireside.fold import UNKNOWN_RESULT, Checkpoint, Fold, shortened
-from fireside.history import VERSION, HistoryEntry
+from fireside.fold import Checkpoint, Fold, shortened
+from fireside.history import VERSION, History, HistoryEntry
+from fireside.ids import check_id as check_id
+from fireside.items import UNKNOWN_RESULT
 from fireside.label import Status, label_of, stored_status
 from fireside.messages import Image, Json, Message, ToolCall, Usage
 from fireside.replay import missing_notice, replay
 from fireside.requests import Requests
+from fireside.turns import Turns
 from fireside.values import copied, dumps, need, text_of
 
 if TYPE_CHECKING:
@@ -26,40 +27,6 @@ if TYPE_CHECKING:
 
 
 _PATH: tuple[type[str | Path], ...] = (str, Path)
-_ID = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
-
-
-def check_id(id: object) -> str:
-    """The id, if it is one. Raises `TypeError` where it is no `str`, `ValueError` where it has other characters."""
-    if not isinstance(id, str):
-        raise TypeError(f"an id is a str, not {type(id).__name__}")
-    if not _ID.fullmatch(id):
-        raise ValueError(
-            f"{id[:140]!r} is not an id: use letters (a-z, A-Z), digits, '_' and '-', from 1 to 128 characters"
-        )
-    return id
-
-
-class History(Sequence[HistoryEntry]):
-    """Every entry in order. It is read-only, and it grows with its State."""
-
-    __slots__ = ("_entries",)
-
-    def __init__(self, entries: list[HistoryEntry]) -> None:
-        self._entries = entries
-
-    @overload
-    def __getitem__(self, index: int) -> HistoryEntry: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[HistoryEntry]: ...
-    def __getitem__(self, index: int | slice) -> HistoryEntry | list[HistoryEntry]:
-        return self._entries[index]
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __repr__(self) -> str:
-        return f"History({len(self._entries)} entries)"
 
 
 class State:
@@ -104,7 +71,7 @@ class State:
         self._loaded = False  # came from a store, and was not run since: a run looks whether its Agent is another
         self._unsaved_steps = 0
         self._requests = Requests()  # what was built for the last request, to take up from
-        self._save_turns: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+        self._turns = Turns()  # its saves, one at a time
 
     def __repr__(self) -> str:
         return f"State({self.title!r}, id={self._id!r}, entries={len(self._entries)})"
@@ -439,13 +406,6 @@ class State:
         self._data_saved = {key: text_of(value) for key, value in self._fold.data.items()}
 
     # -- inside: from and to a store
-
-    def _save_turn(self) -> asyncio.Lock:
-        """One save at a time, so that an older label never replaces a newer one."""
-        loop = asyncio.get_running_loop()
-        if self._save_turns is None or self._save_turns[0] is not loop:
-            self._save_turns = (loop, asyncio.Lock())
-        return self._save_turns[1]
 
     def _drop_unsaved(self, upto: int | None = None) -> list[HistoryEntry]:
         """Takes back the entries that no store has yet (from the place `upto` on); returns them."""

@@ -11,14 +11,14 @@ import contextlib
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ProviderError
 from fireside.history import HistoryEntry
 from fireside.messages import Block, Json, Reply, ToolCall
 from fireside.models.base import Delta
 from fireside.requests import Request
-from fireside.run import record_error, save, save_before_think, step_saved, tell
+from fireside.run import need_message, record_error, save, save_before_think, step_saved, tell
 from fireside.state import State
 from fireside.stores.base import to_its_end
 from fireside.values import dumps
@@ -38,22 +38,25 @@ OnDelta = Callable[[Delta], Awaitable[None]]
 
 def request_of(agent: Agent, state: State) -> Request:
     """What the next think asks."""
-    return state._requests.build(
-        state._fold.items,
-        system=agent.system,
-        model=agent.model.name,
-        tools=[tool.spec for tool in agent.tools.values()],
-        max_tokens=agent.max_tokens,
-        effort=agent.effort,
-        thinking=agent.thinking,
-    )
+    return state._requests.build(state._fold.items, **settings_of(agent))
+
+
+def settings_of(agent: Agent) -> dict[str, Any]:
+    """What every request of an Agent asks with, beside its messages."""
+    return {
+        "system": agent.system,
+        "model": agent.model.name,
+        "tools": [tool.spec for tool in agent.tools.values()],
+        "max_tokens": agent.max_tokens,
+        "effort": agent.effort,
+        "thinking": agent.thinking,
+    }
 
 
 async def think(agent: Agent, state: State) -> HistoryEntry:
     """Asks the model for the next reply and records it. Raises `ValueError` while calls are pending or nothing was said."""
     state._settled("think")
-    if not state._fold.items:
-        raise ValueError("the State has no message yet: state.add_user_message(…) first")
+    need_message(state)
     await save_before_think(agent, state)
     seen = state._next_seq - 1
     request = request_of(agent, state)

@@ -326,6 +326,24 @@ class TestRunning:
             "on_tool_end", "on_think_start", "on_text", "on_save", "on_think_end", "on_save", "on_run_end",
         ]  # fmt: skip
 
+    def test_a_run_without_a_message_is_refused_and_leaves_nothing(self, tmp_path: Path) -> None:
+        store = FileStore(tmp_path)
+        state, agent = State(id="s"), Agent(FakeModel([]), store=store)
+        with pytest.raises(ValueError, match="no message yet"):
+            agent.run(state)
+        assert len(state.history) == 0
+        assert store.list() == []
+        state.add_user_message("hello")
+        assert agent.copy(model=FakeModel(["hi"])).run(state) == "hi"
+
+    def test_a_loop_of_ones_own_may_add_the_message(self) -> None:
+        @loop(until=State.is_answered)
+        def asks(agent: Agent, state: State) -> None:
+            state.add_user_message("from the loop")
+            agent.think(state)
+
+        assert Agent(FakeModel(["hi"]), loop=asks).run(State()) == "hi"
+
 
 class TestApproval:
     def test_each_call_is_asked_about_before_any_runs(self) -> None:

@@ -11,7 +11,7 @@ from fireside.errors import ContextTooLongError, ProviderError
 from fireside.messages import Json
 from fireside.models.anthropic_client import Connection, address_of, client_for, credentials, host_of
 from fireside.models.anthropic_errors import as_provider_error
-from fireside.models.anthropic_wire import ReplyReader, body_of, has_thinking, without_thinking
+from fireside.models.anthropic_wire import ReplyReader, body_of, encoded, has_thinking, without_thinking
 from fireside.models.base import ModelInfo, StreamPart
 from fireside.models.known import EFFORTS, known
 from fireside.requests import Request
@@ -69,10 +69,10 @@ class AnthropicModel:
 
     async def stream(self, request: Request) -> AsyncIterator[StreamPart]:
         """Streams the reply. Raises `ProviderError` and its kinds; see `Model.stream`."""
-        body = body_of(request, self.name, self.info)
+        body, data = await asyncio.to_thread(self._written, request)  # the longer it is, the longer it takes
         try:
             client = await self._client()
-            events = await self._events(client, body)
+            events = await self._events(client, body, data)
             try:
                 self._check_stream(events.response.headers.get("content-type", ""))
                 reader = ReplyReader(self.name, events.response.headers.get("request-id"))
@@ -113,17 +113,22 @@ class AnthropicModel:
 
     # -- the request
 
-    async def _events(self, client: AsyncAnthropic, body: dict[str, Json]) -> AsyncStream[object]:
+    def _written(self, request: Request) -> tuple[dict[str, Json], bytes]:
+        """The body of a request, and as it is sent."""
+        body = body_of(request, self.name, self.info)
+        return body, encoded(body)
+
+    async def _events(self, client: AsyncAnthropic, body: dict[str, Json], data: bytes) -> AsyncStream[object]:
         import anthropic
 
         try:
-            return await _post(client, body)
+            return await _post(client, data)
         except anthropic.BadRequestError as error:
             # Sealed thoughts of another account or model: what was said stands without them.
             said = (error.api_message or "").lower()
             if not ("thinking" in said and ("signature" in said or "`data`" in said) and has_thinking(body)):
                 raise
-        return await _post(client, without_thinking(body))
+        return await _post(client, await asyncio.to_thread(lambda: encoded(without_thinking(body))))
 
     def _check_stream(self, content_type: str) -> None:
         if content_type and not content_type.startswith("text/event-stream"):
@@ -143,12 +148,12 @@ class AnthropicModel:
         return await client_for(Connection(address, api_key, auth_token, self._idle_timeout, self._connect_timeout))
 
 
-async def _post(client: AsyncAnthropic, body: dict[str, Json]) -> AsyncStream[object]:
+async def _post(client: AsyncAnthropic, data: bytes) -> AsyncStream[object]:
     # What `client.messages.create(stream=True)` does, but for its warnings (they would draw over a screen) and its
     # models of the events: as plain JSON they are kept to the letter, also those that the SDK does not know.
     from anthropic import AsyncStream
 
-    return await client.post("/v1/messages", body=body, cast_to=object, stream=True, stream_cls=AsyncStream[object])
+    return await client.post("/v1/messages", content=data, cast_to=object, stream=True, stream_cls=AsyncStream[object])
 
 
 def _info(model: dict[str, Any]) -> ModelInfo:

@@ -61,6 +61,17 @@ def body_of(request: Request, model: str, info: ModelInfo | None) -> dict[str, J
     return body
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+def encoded(body: dict[str, Json]) -> bytes:
+    """A body as it is sent. One message after the other, so that other threads get their turns between them: a long
+    conversation takes a tenth of a second."""
+    rest = {key: value for key, value in body.items() if key != "messages"}
+    messages = ",".join([_encode(message) for message in body["messages"]])
+    return f'{_encode(rest)[:-1]},"messages":[{messages}]}}'.encode()
+
+
 def _depth(request: Request, info: ModelInfo | None, limit: int) -> tuple[str | None, dict[str, Json] | None]:
     """The effort and the thinking to ask for: nothing that the model is known to refuse, nothing unasked that it may."""
     effort, wanted = request.effort, request.thinking

@@ -89,11 +89,11 @@ class Disk:
             self.fsync_folder(os.path.dirname(folder))
 
 
-def read_whole(path: str) -> bytes:
-    """All bytes of a file."""
+def read_whole(path: str, start: int = 0) -> bytes:
+    """All bytes of a file from `start` on."""
     fd = os.open(path, os.O_RDONLY | _CLOEXEC)
     try:
-        return read_from(fd)
+        return read_from(fd, start)
     finally:
         os.close(fd)
 
@@ -108,11 +108,11 @@ def read_small(path: str) -> bytes:
         os.close(fd)
 
 
-def read_from(fd: int) -> bytes:
-    """All bytes of an open file."""
-    os.lseek(fd, 0, os.SEEK_SET)
+def read_from(fd: int, start: int = 0) -> bytes:
+    """All bytes of an open file from `start` on."""
+    os.lseek(fd, start, os.SEEK_SET)
     parts = []
-    while part := os.read(fd, max(os.fstat(fd).st_size + 1, 4096)):
+    while part := os.read(fd, max(os.fstat(fd).st_size - start + 1, 4096)):
         parts.append(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 

@@ -18,18 +18,19 @@ import os
 import secrets
 import time
 from builtins import list as List  # a store has a method of that name
-from datetime import UTC, datetime
+from datetime import datetime
 
 from fireside.errors import ConflictError, Holder
-from fireside.messages import Json, Usage
-from fireside.state import check_id
-from fireside.stores import index
+from fireside.ids import check_id
+from fireside.messages import Json
 from fireside.stores import label as labels
 from fireside.stores import log as logs
-from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, label_from_entries, newer
+from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, newer
 from fireside.stores.disk import Disk, read_from, read_whole
-from fireside.stores.lock import LockFolder, OneAtATime, is_at
-from fireside.stores.names import id_of, name_of
+from fireside.stores.file_list import Listing
+from fireside.stores.file_run import RunLock
+from fireside.stores.lock import FileLock, LockFolder, OneAtATime, is_at
+from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
 
 Row = dict[str, Json]
@@ -44,7 +45,8 @@ class FileStore(Store):
     """Keeps each State in a folder of its own below `path`, which is made when the first one is saved.
 
     Files are readable by their owner alone. `locks=False` goes without locks, for a file system that has none; then let
-    one process at a time run a State.
+    one process at a time run a State. Raises `ValueError` for a path that is none; each call raises `NotADirectoryError`
+    where the path is a file.
 
     >>> import tempfile
     >>> from fireside.state import State
@@ -57,14 +59,18 @@ class FileStore(Store):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, locks: bool = True) -> None:
-        self.path = os.path.abspath(os.fspath(path))
+        given = os.fspath(path)
+        if not given or "\0" in given:
+            raise ValueError(f"{given!r} is no place for a store: give a folder, such as '.agent-runs'")
+        self.path = os.path.abspath(given)
         self._disk = Disk()
         make = lambda folder: self._disk.make_folders(folder)  # noqa: E731  tests put another disk in later
         self._locks = LockFolder(f"{self.path}/.locks", make) if locks else None
         self._ends: dict[str, tuple[Stamp, int]] = {}  # id → the log as it was left, and its next seq
         self._half_made: set[str] = set()  # ids whose creation failed and could not be taken back
         self._half_written: dict[str, tuple[int, int]] = {}  # id → inode and size that a failed write has to be cut to
-        self._rows: index.Rows = {}
+        self._listing = Listing(self.path)
+        self._runs: dict[str, RunLock] = {}  # the locks that were taken by `lock`
         self._swept = False
 
     def __repr__(self) -> str:
@@ -84,12 +90,16 @@ class FileStore(Store):
 
     def lock(self, state_id: str) -> Lock:
         """Takes the State's lock, at once or not at all: `StateInUseError`. It dies with the process that holds it."""
-        return self._lock_as(state_id, brief=False)
+        lock = self._lock_as(state_id, brief=False)
+        if not isinstance(lock, FileLock):
+            return lock
+        run = self._runs[state_id] = RunLock(lock, lambda run: self._end_run(state_id, run))
+        return run
 
     def _lock_for_write(self, state_id: str) -> Lock:
         return self._lock_as(state_id, brief=True)
 
-    def _lock_as(self, state_id: str, *, brief: bool) -> Lock:
+    def _lock_as(self, state_id: str, *, brief: bool) -> FileLock | NoLock:
         check_id(state_id)
         if self._locks is None:
             return NoLock()
@@ -102,6 +112,22 @@ class FileStore(Store):
     def holder(self, state_id: str) -> Holder | None:
         """Who holds the State's lock; `None` where nobody does, or the store was opened without locks."""
         return self._locks.holder(name_of(check_id(state_id))) if self._locks else None
+
+    def _end_run(self, state_id: str, run: RunLock) -> None:
+        """Writes the label that waited, if the log is as the run left it."""
+        self._runs.pop(state_id, None)
+        if run.waiting is None:
+            return
+        label, next_seq, size = run.waiting
+        folder = self._folder(state_id)
+        with contextlib.suppress(OSError):
+            fd = self._disk.open_log(f"{folder}/log.jsonl")
+            try:
+                with OneAtATime(fd):
+                    if self._ends.get(state_id, (None,))[0] == _stamp(os.fstat(fd)):
+                        labels.write(self._disk, folder, labels.encode(label, next_seq, size))
+            finally:
+                os.close(fd)
 
     # -- write
 
@@ -138,7 +164,7 @@ class FileStore(Store):
             finally:
                 os.close(fd)
             if snapshot is not None:
-                labels.write(disk, made, labels.encode(snapshot, next_seq, len(data)))
+                self._label(state_id, made, snapshot, next_seq, len(data))
             disk.fsync_folder(made)
             try:
                 disk.rename(made, folder)
@@ -161,7 +187,6 @@ class FileStore(Store):
                 with contextlib.suppress(OSError):
                     disk.remove_tree(made)
             raise
-        self._rows.pop(name_of(state_id), None)
 
     def _append(self, state_id: str, folder: str, entries: List[Row], snapshot: Row | None) -> None:
         path = f"{folder}/log.jsonl"
@@ -173,12 +198,18 @@ class FileStore(Store):
                     if not is_at(stat, path):
                         continue  # deleted, and maybe made again, while it was waited for
                     next_seq, size = self._add(state_id, folder, fd, stat, entries)
-                    if snapshot is not None:
-                        labels.write(self._disk, folder, labels.encode(snapshot, next_seq, size))
-                        self._rows.pop(name_of(state_id), None)
+                    run = self._runs.get(state_id)
+                    if snapshot is not None and not (run and run.may_wait(snapshot, entries, next_seq, size)):
+                        self._label(state_id, folder, snapshot, next_seq, size)
                     return
             finally:
                 os.close(fd)
+
+    def _label(self, state_id: str, folder: str, label: Row, next_seq: int, size: int) -> None:
+        written = labels.write(self._disk, folder, labels.encode(label, next_seq, size))
+        self._listing.forget(name_of(state_id))
+        if run := self._runs.get(state_id):
+            run.wrote(label if written else None, size)
 
     def _open(self, state_id: str, folder: str, path: str) -> int:
         try:
@@ -258,53 +289,31 @@ class FileStore(Store):
         label = labels.read(folder)
         try:
             data = read_whole(f"{folder}/log.jsonl")
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError) as error:
+            self._tell(error)
             if label is None:
                 return None
             return Record([], label.content, label.next_seq, damaged=1)
         with no_gc():
             parsed = logs.parse(data)
         next_seq, damaged = _next_seq(parsed, label, len(data))
-        return Record(parsed.rows, label.content if label else None, next_seq, damaged)
+        content = label.content if label else None
+        if (run := self._runs.get(state_id)) and run.waiting:
+            content = run.waiting[0]
+        return Record(parsed.rows, content, next_seq, damaged)
 
     def list(self) -> List[SavedState]:
         """See `Store.list`. What has not changed since the last call is not read again."""
         try:
-            names = os.listdir(self.path)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        with no_gc():
-            rows = self._rows = self._list(names)
+            names, rows = self._listing.rows()
+        except OSError as error:
+            self._tell(error)
+            raise
         if not self._swept:
             self._sweep(names)
-        out = [self._as_it_runs(row) if row.status == "running" else row for _, row in rows.values()]
+        out = [self._as_it_runs(row) if row.status == "running" else row for row in rows]
         out.sort(key=_updated_at, reverse=True)
         return out
-
-    def _list(self, names: List[str]) -> index.Rows:
-        before, stat, root = self._rows, os.stat, self.path
-        rows: index.Rows = {}
-        written = index.read(root) if not before and len(names) >= index.WORTH else None
-        made = 0
-        for name in names:
-            try:
-                found = stat(f"{root}/{name}/log.jsonl")
-                stamp = found.st_ino, found.st_size, found.st_mtime_ns
-            except OSError:
-                if not os.path.lexists(f"{root}/{name}/snapshot.json"):
-                    continue
-                stamp = (0, 0, 0)
-            known = before.get(name)
-            if known is not None and known[0] == stamp:
-                rows[name] = known
-            elif written is not None and (row := written(name, stamp)) is not None:
-                rows[name] = (stamp, row)
-            elif (state_id := id_of(name)) is not None and (row := self._row(name, state_id, stamp)) is not None:
-                rows[name] = (stamp, row)
-                made += 1
-        if made >= index.WORTH:
-            index.write(root, rows)
-        return rows
 
     def _as_it_runs(self, row: SavedState) -> SavedState:
         try:
@@ -313,35 +322,19 @@ class FileStore(Store):
             held = False
         return row if held else row._replace(status="interrupted")
 
-    def _row(self, name: str, state_id: str, stamp: Stamp) -> SavedState | None:
-        folder = f"{self.path}/{name}"
-        label = labels.read(folder)
-        if label is not None and label.size >= stamp[1] and label.content.get("id") == state_id:
-            try:
-                return SavedState.from_label(label.content, running=True)
-            except (KeyError, TypeError, ValueError, AttributeError):
-                pass
-        try:
-            parsed = logs.parse(read_whole(f"{folder}/log.jsonl"))
-            again = label_from_entries(state_id, parsed.rows, parsed.next_seq)
-            return SavedState.from_label(again, running=True)
-        except FileNotFoundError:
-            if label is None:
-                return None
-        except (OSError, KeyError, TypeError, ValueError):
-            pass
-        # nothing in it can be read: it is there all the same
-        at = datetime.fromtimestamp(stamp[2] / 1e9, UTC)
-        return SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
-
     # -- delete
 
     def delete(self, state_id: str) -> None:
         """See `Store.delete`. The folder is moved aside first, so a half-deleted State is never seen."""
         folder = self._folder(state_id)
-        if not os.path.lexists(folder):
+        try:
+            os.lstat(folder)
+        except FileNotFoundError:
             return
-        lock = self.lock(state_id)
+        except OSError as error:
+            self._tell(error)
+            raise
+        lock = self._lock_as(state_id, brief=False)
         try:
             self._remove(state_id, folder)
             if self._locks:
@@ -369,8 +362,7 @@ class FileStore(Store):
             if fd >= 0:
                 os.close(fd)
         self._ends.pop(state_id, None)
-        self._rows.pop(name_of(state_id), None)
-        index.forget(self.path)
+        self._listing.forget(name_of(state_id), for_good=True)
         try:
             disk.fsync_folder(self.path)
         except BaseException:
@@ -393,7 +385,12 @@ class FileStore(Store):
                     self._disk.remove_tree(path)
 
     def _tell(self, error: OSError) -> None:
-        """Raises an error that says what to do where the folder can't be written."""
+        """Raises an error that says what to do where the folder can't be written, or is none."""
+        if error.errno == errno.ENOTDIR and not os.path.isdir(self.path):
+            raise OSError(
+                error.errno,
+                f"the store's place {self.path} is a file or lies below one: choose a folder, or sqlite:///…",
+            ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and error.filename is not None:
             raise OSError(
                 error.errno,

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from zlib import crc32
 
 from fireside.history import VERSION
-from fireside.messages import Json
+from fireside.messages import Json, Usage
 from fireside.stores.base import newer
 from fireside.stores.disk import Disk, read_small
 
@@ -57,8 +59,63 @@ def read(folder: str) -> Label | None:
         return None
 
 
-def write(disk: Disk, folder: str, data: bytes) -> None:
+_STEADY = frozenset(
+    {
+        "user",
+        "notice",
+        "reply",
+        "partial_reply",
+        "tool_result",
+        "ask",
+        "human",
+        "compact",
+        "clear",
+        "data",
+        "checkpoint",
+    }
+)
+"""Kinds of entries after which a label says the same as before, but for the three values that `carried_on` counts on."""
+_MOVING = frozenset({"user", "notice", "reply", "tool_result"})
+_SPENDING = frozenset({"reply", "ask", "compact"})
+
+
+def carried_on(content: dict[str, Json], rows: Iterable[dict[str, Json]]) -> dict[str, Json] | None:
+    """The label after these entries too, which follow the one that it stands for up to; `None` where only the fold of all
+    entries can tell.
+
+    Most steps move on nothing but `turn`, `usage` and `updated_at`. So who writes may leave a label as it is as long as
+    this gives the very label that it would have written, and who reads gets that from the end of the log.
+    """
+    try:
+        if content["v"] != VERSION or content.get("status", "new") not in ("new", "running") or not content["task"]:
+            return None
+        entries, turn, moved = content["entries"], content["turn"], content["updated_at"]
+        usage = None
+        for row in rows:
+            kind = row["kind"]
+            if kind not in _STEADY or row["seq"] != entries:
+                return None
+            entries += 1
+            if kind == "reply":
+                turn = row["turn"] + 1
+            if kind in _MOVING and "closing" not in row:
+                moved = row["at"]
+            if kind in _SPENDING and (spent := row["content"].get("usage")):
+                usage = (usage or Usage.from_json(content.get("usage") or {})) + Usage.from_json(spent)
+        out = {**content, "entries": entries, "turn": turn}
+        if moved is not content["updated_at"]:
+            out["updated_at"] = datetime.fromisoformat(moved).isoformat()
+        if usage is not None and (told := usage.to_json()):
+            out["usage"] = told
+        return out
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def write(disk: Disk, folder: str, data: bytes) -> bool:
     """Replaces the label, without a wait. It fails in silence: a label is computed again where it is lost.
+
+    Whether it was replaced.
 
     Two files take turns. Replacing a file by a new one makes ext4 write the new one out at once (its guard for programs
     that don't sync), which costs more than the log's own fsync; a file that already has its block is let through.
@@ -74,7 +131,8 @@ def write(disk: Disk, folder: str, data: bytes) -> None:
         if aside:
             disk.rename(aside, spare)
     except OSError:
-        pass
+        return False
+    return True
 
 
-__all__ = ["Label", "decode", "encode", "read", "write"]
+__all__ = ["Label", "carried_on", "decode", "encode", "read", "write"]

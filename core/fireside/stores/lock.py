@@ -42,6 +42,11 @@ class FileLock:
     def __init__(self, path: str, fd: int, holder: Holder) -> None:
         self._path, self._fd, self.holder, self.told = path, fd, holder, False
 
+    @property
+    def held(self) -> bool:
+        """Whether it was neither given back nor left to the parent of a forked child."""
+        return self._fd >= 0
+
     def release(self) -> None:
         """Gives the lock back."""
         with _guard:

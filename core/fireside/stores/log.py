@@ -45,7 +45,7 @@ def same(stored: Row, new: Row) -> bool:
     return encode(stored) == encode(json.loads(encode(new)))
 
 
-def parse(data: bytes) -> Parsed:
+def parse(data: bytes | bytearray) -> Parsed:
     """Reads what can be read."""
     out = Parsed(end=data.rfind(b"\n") + 1)
     last, after, ordered = -1, 0, True  # `after` counts the damaged lines behind the last good one
@@ -75,7 +75,7 @@ def parse(data: bytes) -> Parsed:
     return out
 
 
-def _piece(data: bytes, start: int, stop: int, last: int) -> list[Row] | None:
+def _piece(data: bytes | bytearray, start: int, stop: int, last: int) -> list[Row] | None:
     """The rows of a run of lines, all at once; `None` where something is wrong with one."""
     piece = data[start : stop - 1]
     try:
@@ -92,7 +92,7 @@ def _piece(data: bytes, start: int, stop: int, last: int) -> list[Row] | None:
     return rows
 
 
-def _lines(data: bytes, last: int, after: int) -> tuple[list[Row], int, int]:
+def _lines(data: bytes | bytearray, last: int, after: int) -> tuple[list[Row], int, int]:
     rows: list[Row] = []
     damaged = 0
     for line in data[:-1].split(b"\n"):
@@ -111,7 +111,7 @@ def _lines(data: bytes, last: int, after: int) -> tuple[list[Row], int, int]:
     return rows, damaged, after
 
 
-def _whole(line: bytes, last: int) -> Row | None:
+def _whole(line: bytes | bytearray, last: int) -> Row | None:
     """The entry of a line, if it holds just that."""
     try:
         row = json.loads(line)
@@ -124,7 +124,7 @@ def _is_row(row: object, last: int) -> bool:
     return isinstance(row, dict) and type(seq := row.get("seq")) is int and 0 <= seq <= last + FAR
 
 
-def _rescue(line: bytes, last: int) -> tuple[list[Row], bool]:
+def _rescue(line: bytes | bytearray, last: int) -> tuple[list[Row], bool]:
     """The whole entries in a damaged line (glued to a half one, or behind NULs), and whether it ends with one."""
     text = line.decode("utf-8", "surrogateescape")
     rows: list[Row] = []

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fireside.errors import Holder, StateInUseError
+from fireside.ids import check_id
 from fireside.messages import Json
-from fireside.state import check_id
 from fireside.stores import postgres_steps as steps
 from fireside.stores.base import Lock, Record, SavedState, Store
 from fireside.stores.forks import leave_to_parent

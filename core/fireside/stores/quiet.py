@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_MANY = 5000
+"""So many new objects are called old unseen."""
 _guard = threading.Lock()
 _depth = 0
 _was_on = False
@@ -27,6 +29,11 @@ def no_gc() -> Iterator[None]:
         with _guard:
             _depth -= 1
             if _depth == 0 and _was_on:
+                if gc.get_count()[0] > _MANY and not gc.get_freeze_count():
+                    # what was made will stay: to freeze and thaw it moves it among the old, where the collector would
+                    # else look through all of it right now (a tenth of a load)
+                    gc.freeze()
+                    gc.unfreeze()
                 gc.enable()
 
 

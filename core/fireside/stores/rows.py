@@ -6,9 +6,11 @@ It knows the contract. Entries are kept as the very JSON that FileStore writes, 
 from __future__ import annotations
 
 import json
+import struct
 from builtins import list as List
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from fireside.errors import ConflictError
@@ -47,11 +49,15 @@ def new_entries(state_id: str, next_seq: int, entries: List[Row], stored: Iterab
 
 def parsed(texts: Iterable[bytes]) -> logs.Parsed:
     """The entries in the texts of a State, in order."""
+    data = bytearray()
+    for text in texts:  # one by one, so that they are never all there beside what is made of them
+        data += text
+        data += b"\n"
     with no_gc():
-        return logs.parse(b"".join(text + b"\n" for text in texts))
+        return logs.parse(data)
 
 
-def record_of(texts: List[bytes], snapshot: Row | None, next_seq: int) -> Record:
+def record_of(texts: Iterable[bytes], snapshot: Row | None, next_seq: int) -> Record:
     """What `read` gives."""
     found = parsed(texts)
     return Record(found.rows, snapshot, max(found.next_seq, next_seq), found.damaged)
@@ -111,11 +117,67 @@ def rows_from_columns(rows: Iterable[Sequence[Any]]) -> List[SavedState]:
     ]
 
 
+BRIEF = "id, task, title, created_at, updated_at, brief, counts"
+"""What a list of many reads: of the columns, those that are texts by themselves, and all the others as two.
+
+To fetch a value takes longer than to make something of it: 10,000 rows of these take two thirds of the time of the COLUMNS.
+"""
+_COUNTS, _COST = struct.Struct("<6q"), struct.Struct("<6qd")
+_NOTHING = Usage()
+
+
+def brief_of(columns: tuple[Any, ...]) -> tuple[str, bytes | None] | None:
+    """`brief` and `counts` for values of the `COLUMNS`: the status and, behind a space, what stopped it; turn and usage.
+
+    No counts where all are 0. `None` where a value does not fit.
+    """
+    *_, turn, by, status, input, output, cache_read, cache_write, requests, cost = columns
+    numbers = (turn, input, output, cache_read, cache_write, requests)
+    try:
+        counts = _COUNTS.pack(*numbers) if cost is None else _COST.pack(*numbers, cost)
+    except (struct.error, TypeError):
+        return None
+    if " " in status:
+        return None
+    return (status if by is None else f"{status} {by}"), (counts if any(numbers) or cost is not None else None)
+
+
+class _Briefs(dict[str, tuple[str | None, str]]):
+    """What stopped it and the status, by the text of both; a list has few of them."""
+
+    def __missing__(self, brief: str) -> tuple[str | None, str]:
+        status, space, by = brief.partition(" ")
+        self[brief] = found = (by if space else None, status)
+        return found
+
+
+def rows_from_brief(rows: Iterable[Sequence[Any]]) -> List[SavedState]:
+    """The rows of `BRIEF`. Raises `ValueError`, `TypeError` or `struct.error` where one of them is damaged."""
+    new, when, briefs = tuple.__new__, datetime.fromisoformat, _Briefs()
+    short, long, size = _COUNTS.unpack, _COST.unpack, _COUNTS.size
+    out = []
+    for id, task, title, made, moved, brief, counts in rows:
+        by, status = briefs[brief]
+        if counts is None:
+            turn, usage = 0, _NOTHING
+        elif len(counts) == size:
+            turn, *tokens = short(counts)
+            usage = new(Usage, (*tokens, None))
+        else:
+            turn, *tokens = long(counts)
+            usage = new(Usage, tokens)
+        out.append(new(SavedState, (id, task, title, when(made), when(moved), turn, by, status, usage)))
+    return out
+
+
 def as_it_runs(rows: Iterable[SavedState], runs: Callable[[str], bool]) -> List[SavedState]:
     """The rows of a list, newest first; `runs` says whether somebody holds a State's lock."""
     out = [row._replace(status="interrupted") if row.status == "running" and not runs(row.id) else row for row in rows]
-    out.sort(key=lambda row: row.updated_at, reverse=True)
+    out.sort(key=_updated_at, reverse=True)
     return out
+
+
+_updated_at = itemgetter(SavedState._fields.index("updated_at"))
 
 
 def _encodes(text: str) -> bool:
@@ -127,14 +189,17 @@ def _encodes(text: str) -> bool:
 
 
 __all__ = [
+    "BRIEF",
     "COLUMNS",
     "as_it_runs",
+    "brief_of",
     "columns_of",
     "new_entries",
     "parsed",
     "read_label",
     "record_of",
     "row_of",
+    "rows_from_brief",
     "rows_from_columns",
     "text_of",
 ]

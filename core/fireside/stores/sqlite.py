@@ -13,57 +13,25 @@ import threading
 import time
 import weakref
 from builtins import list as List
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from fireside.errors import Holder
+from fireside.ids import check_id
 from fireside.messages import Json
-from fireside.state import check_id
+from fireside.stores import sqlite_tables as tables
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
 from fireside.stores.disk import Disk
 from fireside.stores.forks import leave_to_parent
 from fireside.stores.lock import LockFolder
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
-from fireside.stores.rows import (
-    COLUMNS,
-    as_it_runs,
-    columns_of,
-    new_entries,
-    read_label,
-    record_of,
-    row_of,
-    rows_from_columns,
-    text_of,
-)
+from fireside.stores.rows import as_it_runs, new_entries, read_label, record_of, text_of
 
 Row = dict[str, Json]
 
-FORMAT = 1
-"""The version of the tables, kept as the file's `user_version`."""
-_OURS = 0x46495245  # "FIRE": the file's `application_id`
 _PATIENCE = 30.0  # seconds that a write waits for another one
-
-_TABLES = """
-CREATE TABLE states (
-    key INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    next_seq INTEGER NOT NULL,
-    label TEXT,         -- what it says as JSON, and for how many entries:
-    label_seq INTEGER,
-    task TEXT, title TEXT, created_at TEXT, updated_at TEXT, turn INTEGER, stopped_by TEXT, status TEXT,
-    input INTEGER, output INTEGER, cache_read INTEGER, cache_write INTEGER, requests INTEGER, cost REAL
-);
-CREATE TABLE entries (
-    state INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    entry TEXT NOT NULL,
-    PRIMARY KEY (state, seq)
-) WITHOUT ROWID;
-"""
 _MAGIC = b"SQLite format 3\0"
-_SET_COLUMNS = ", ".join(f"{name} = ?" for name in COLUMNS.split(", ")[1:])
-_NO_COLUMNS = (None,) * 13
 
 
 class _Connection:
@@ -76,9 +44,9 @@ class _Connection:
         self.guard = threading.Lock()  # held while it is used
         self.pid = 0
 
-    def close(self) -> None:
+    def close(self, getpid: Callable[[], int] = os.getpid) -> None:  # at the interpreter's end, `os` may be gone
         db, self.db = self.db, None
-        if db is not None and self.pid == os.getpid():
+        if db is not None and self.pid == getpid():
             db.close()
 
     def __del__(self) -> None:
@@ -164,7 +132,7 @@ class SQLiteStore(Store):
             else:
                 raise LookupError(f"the store has no State {state_id!r}: it was deleted, or never saved")
             first = entries[0]["seq"] if entries else 0
-            entries = new_entries(state_id, next_seq, entries, (text for text in _texts(db, key, first)))
+            entries = new_entries(state_id, next_seq, entries, tables.texts(db, key, first))
             db.executemany(
                 "INSERT INTO entries VALUES (?, ?, ?)", [(key, entry["seq"], text_of(entry)) for entry in entries]
             )
@@ -172,11 +140,7 @@ class SQLiteStore(Store):
             if snapshot is None:
                 db.execute("UPDATE states SET next_seq = ? WHERE key = ?", (next_seq, key))
                 return
-            columns = columns_of(state_id, snapshot)
-            db.execute(
-                f"UPDATE states SET next_seq = ?, label = ?, label_seq = ?, {_SET_COLUMNS} WHERE key = ?",
-                (next_seq, text_of(snapshot), next_seq, *(columns[1:] if columns else _NO_COLUMNS), key),
-            )
+            tables.set_label(db, key, state_id, snapshot, next_seq)
 
     def read(self, state_id: str) -> Record | None:
         """See `Store.read`."""
@@ -188,25 +152,14 @@ class SQLiteStore(Store):
             if found is None:
                 return None
             key, next_seq, label = found
-            texts = _texts(db, key)
-        return record_of(texts, read_label(label), next_seq)
+            return record_of(tables.texts(db, key), read_label(label), next_seq)
 
     def list(self) -> List[SavedState]:
         """See `Store.list`."""
         with self._reading() as db, no_gc():
             if db is None:
                 return []
-            rows = rows_from_columns(
-                db.execute(f"SELECT {COLUMNS} FROM states WHERE label_seq = next_seq AND created_at IS NOT NULL")
-            )
-            others = db.execute(
-                "SELECT key, id, label, label_seq = next_seq FROM states "
-                "WHERE label_seq IS NOT next_seq OR created_at IS NULL"
-            ).fetchall()
-            at = datetime.fromtimestamp(os.stat(self.path).st_mtime, UTC)
-            for key, id, label, fresh in others:
-                label_now = read_label(label) if fresh else None
-                rows.append(row_of(id, label_now, lambda key=key: _texts(db, key), at))  # type: ignore[misc]
+            rows = tables.rows(db, datetime.fromtimestamp(os.stat(self.path).st_mtime, UTC))
         return as_it_runs(rows, lambda id: self._locks is not None and self.holder(id) is not None)
 
     def delete(self, state_id: str) -> None:
@@ -310,29 +263,30 @@ class SQLiteStore(Store):
                     raise
                 time.sleep(0.01)
         db.execute("PRAGMA synchronous = FULL")
-        if version == FORMAT:
+        if version == tables.FORMAT and not tables.lacks_columns(db):
             return
-        db.execute("BEGIN IMMEDIATE")
         try:
+            db.execute("BEGIN IMMEDIATE")
             if self._version(db) == 0:
-                for statement in _TABLES.split(";\n"):
-                    db.execute(statement)
-                db.execute(f"PRAGMA application_id = {_OURS}")
-                db.execute(f"PRAGMA user_version = {FORMAT}")
+                tables.make(db)
+            if tables.lacks_columns(db):
+                tables.add_columns(db)
             db.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             if db.in_transaction:
                 db.execute("ROLLBACK")
-            raise
+            if version != tables.FORMAT or "readonly" not in str(error):
+                raise
 
     def _version(self, db: sqlite3.Connection) -> int:
         version: int = db.execute("PRAGMA user_version").fetchone()[0]
-        ours = db.execute("PRAGMA application_id").fetchone()[0] == _OURS
+        ours = db.execute("PRAGMA application_id").fetchone()[0] == tables.OURS
         if not ours and (version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
             raise ValueError(f"{self.path} is the database of another program: choose another file for the store")
-        if version > FORMAT:
+        if version > tables.FORMAT:
             raise ValueError(
-                f"{self.path} was written in format {version} by a newer fireside; this one reads up to {FORMAT}: update it"
+                f"{self.path} was written in format {version} by a newer fireside; "
+                f"this one reads up to {tables.FORMAT}: update it"
             )
         return version
 
@@ -348,11 +302,6 @@ class SQLiteStore(Store):
         else:
             advice = ""
         return type(error)(f"{self.path}: {said}{'; ' if advice else ''}{advice}")
-
-
-def _texts(db: sqlite3.Connection, key: int | None, first: int = 0) -> List[bytes]:
-    asked = "SELECT CAST(entry AS BLOB) FROM entries WHERE state = ? AND seq >= ? ORDER BY seq"
-    return [text for (text,) in db.execute(asked, (key, first))]
 
 
 def _make_file(path: str) -> None:

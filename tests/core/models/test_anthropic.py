@@ -6,7 +6,9 @@ import asyncio
 import base64
 import contextlib
 import gc
+import json
 import logging
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +19,7 @@ import pytest
 from anyio._backends._asyncio import SocketStream
 from fireside.errors import AuthError, ContextTooLongError, OverloadedError, ProviderError, RateLimitError
 from fireside.messages import Image, Message, Reply, Text, Thinking, ToolCall, ToolResult, Unknown
-from fireside.models import Delta
+from fireside.models import Delta, anthropic_wire
 from fireside.models.anthropic import AnthropicModel
 from fireside.models.anthropic_client import _certificates, _clients
 from fireside.requests import Request, ToolSpec, build
@@ -152,6 +154,24 @@ class TestAReply:
         api.reply(Say())
         reply = await whole(model(api), asking())
         assert reply.content == ()
+
+    async def test_a_request_is_written_in_a_thread_and_piece_by_piece(
+        self, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pieces: list[tuple[int, str]] = []
+        encode = anthropic_wire._encode
+
+        def noted(value: Any) -> str:
+            pieces.append((threading.get_ident(), encode(value)))
+            return pieces[-1][1]
+
+        monkeypatch.setattr(anthropic_wire, "_encode", noted)
+        request = asking("words \u2028 and \ud83d half", system="Be brief.", tools=[TOOL])
+        assert (await whole(model(api), request)).text
+        assert threading.get_ident() not in {thread for thread, _ in pieces}
+        assert len(pieces) == 1 + len(request.messages)
+        body = anthropic_wire.body_of(request, MODEL, model(api).info)
+        assert json.loads(anthropic_wire.encoded(body)) == body
 
     async def test_a_picture_is_sent(self, api: ApiServer) -> None:
         await whole(model(api), build([(Message("user", (Image(PNG, "image/png"), Text("?"))), None)]))

@@ -249,6 +249,21 @@ class TestLabels:
 
 
 class TestTheFolder:
+    @pytest.mark.parametrize("path", ["", "a\0b"])
+    def test_a_path_that_is_none_is_refused(self, path: str) -> None:
+        with pytest.raises(ValueError, match="no place for a store"):
+            FileStore(path)
+
+    @pytest.mark.parametrize("below", ["", "/below"])
+    def test_a_file_in_its_place_is_told_by_every_call(self, tmp_path: Path, below: str) -> None:
+        (tmp_path / "file").write_text("x")
+        store = FileStore(f"{tmp_path}/file{below}")
+        calls = (store.list, lambda: store.save(State("hello", id="x")), lambda: store.load("x"))
+        for call in (*calls, lambda: store.read("x"), lambda: store.delete("x"), lambda: store.lock("x")):
+            with pytest.raises(NotADirectoryError, match="is a file or lies below one"):
+                call()
+        assert (tmp_path / "file").read_text() == "x"
+
     def test_foreign_things_hide_nothing(self, root: Path, store: FileStore) -> None:
         saved(store)
         (root / "a file").write_text("x")
@@ -312,14 +327,6 @@ class TestTheFolder:
         assert not (root / ".new-old").exists()
         assert (root / ".new-young").exists()
 
-    def test_a_place_that_is_a_file_is_told(self, tmp_path: Path) -> None:
-        (tmp_path / "file").write_text("")
-        store = FileStore(tmp_path / "file")
-        assert store.list() == []
-        assert store.read("x") is None
-        with pytest.raises(OSError, match="file"):
-            store.save(State("x"))
-
     def test_nothing_is_made_by_looking(self, root: Path, store: FileStore) -> None:
         assert store.list() == []
         assert store.read("x") is None
@@ -356,7 +363,7 @@ class TestTheIndex:
         expected = store.list()
         assert (root / ".list").stat().st_mode & 0o777 == 0o600
         fresh = FileStore(root)
-        monkeypatch.setattr(fresh, "_row", None)
+        monkeypatch.setattr(fresh._listing, "_row", None)
         assert fresh.list() == expected
 
     def test_what_changed_since_is_read_anew(self, root: Path, store: FileStore) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sqlite3
 import stat
@@ -11,9 +12,13 @@ from typing import Any
 
 import psycopg
 import pytest
+from fireside.contract_driver import label, row
 from fireside.errors import StateInUseError
 from fireside.state import State
 from fireside.stores import open_store
+from fireside.stores import rows as rows_module
+from fireside.stores import sqlite_tables as tables
+from fireside.stores.base import SavedState
 from fireside.stores.file import FileStore
 from fireside.stores.postgres import PostgresStore
 from fireside.stores.sqlite import SQLiteStore
@@ -105,6 +110,91 @@ class TestSQLite:
         loaded = store.load("x")
         assert "entries 2" in loaded.history[-1].text
         assert [row.title for row in store.list()] == ["message 0"]
+
+    def many(self, store: SQLiteStore) -> list[SavedState]:
+        """Conversations of every kind that a list tells apart, and their rows."""
+        for n, more in enumerate(
+            (
+                {},
+                {"turn": 3, "status": "limit", "stopped_by": "limit"},
+                {"status": "waiting", "stopped_by": "is_answered", "usage": {"input": 7, "requests": 2, "cost": 0.25}},
+                {"usage": {"cache_read": 2**62}},
+                {"usage": {"input": 2**70, "cost": 0.0}},  # no column holds it
+                {"turn": 1, "title": "A ti\0tle"},
+                {"status": "of another kind"},
+            )
+        ):
+            store.write(f"id-{n}", [row(0), row(1)], label(f"id-{n}", minute=n, **more), create=True)
+        return [
+            SavedState.from_label(record.snapshot or {}, running=True)
+            for record in (store.read(f"id-{n}") for n in reversed(range(7)))
+            if record is not None
+        ]
+
+    def test_a_list_from_columns_is_that_of_the_labels(self, tmp_path: Path) -> None:
+        store = SQLiteStore(tmp_path / "runs.db")
+        assert self.many(store) == store.list()
+        with store._connected(create=False) as db:
+            assert db is not None
+            assert len(tables._shown_rows(db)[0]) == 4
+
+    def old(self, path: Path) -> None:
+        """Takes the columns away that came later, as in a file that an older fireside made."""
+        db = sqlite3.connect(path, isolation_level=None)
+        for name in ("brief", "counts", "brief_seq"):
+            db.execute(f"ALTER TABLE states DROP COLUMN {name}")
+        db.close()
+
+    def test_the_file_of_an_older_fireside_gets_the_columns(self, tmp_path: Path) -> None:
+        path = tmp_path / "runs.db"
+        rows = self.many(store := SQLiteStore(path))
+        store.close()
+        self.old(path)
+        store = SQLiteStore(path)
+        assert store.list() == rows
+        with store._connected(create=False) as db:
+            assert db is not None
+            assert len(tables._shown_rows(db)[0]) == 4
+            assert db.execute("PRAGMA user_version").fetchone() == (1,)  # so the older one goes on with it, too
+
+    def test_what_an_older_fireside_writes_meanwhile_is_listed(self, tmp_path: Path) -> None:
+        store = SQLiteStore(tmp_path / "runs.db")
+        state = State("hello", id="x")
+        store.save(state)
+        state.rename("Another title")
+        with store._transaction() as db:  # as it did: without the columns that it does not know
+            db.execute("INSERT INTO entries VALUES (1, 1, ?)", (rows_module.text_of(state.history[1].to_json()),))
+            db.execute("UPDATE states SET next_seq = 2, label = ?, label_seq = 2", (json.dumps(state._label()),))
+        assert [row.title for row in store.list()] == ["Another title"]
+
+    def test_an_older_file_that_can_only_be_read_is_listed_all_the_same(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = SQLiteStore(tmp_path / "runs.db")
+        for n, usage in enumerate(({}, {"input": 7})):
+            store.write(f"id-{n}", [row(0)], label(f"id-{n}", minute=n, usage=usage), create=True)
+        rows = store.list()
+        store.close()
+        self.old(tmp_path / "runs.db")
+
+        def refuse(db: sqlite3.Connection) -> None:
+            db.execute("PRAGMA query_only = 1")
+            db.execute("ALTER TABLE states ADD COLUMN brief TEXT")
+
+        monkeypatch.setattr(tables, "add_columns", refuse)
+        assert SQLiteStore(tmp_path / "runs.db").list() == rows
+
+    @pytest.mark.parametrize(
+        "damage", ["created_at = 'yesterday'", "brief = NULL", "counts = x'00'", "counts = 7", "created_at = NULL"]
+    )
+    def test_a_damaged_column_hides_nothing(self, tmp_path: Path, damage: str) -> None:
+        store = SQLiteStore(tmp_path / "runs.db")
+        for id in ("x", "y"):
+            store.save(State("hello", id=id))
+        expected = store.list()
+        with store._transaction() as db:
+            db.execute(f"UPDATE states SET {damage} WHERE id = 'x'")
+        assert store.list() == expected
 
 
 @pytest.mark.xdist_group("postgres")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import fcntl
 import json
 import os
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -255,3 +258,85 @@ class TestLockFiles:
             store.save(state)
         assert told.value.errno == errno.EROFS
         assert FileStore(tmp_path / "runs").load("x").task == "hello"
+
+
+class TestSavesOfOneObject:
+    """However many threads and event loops save one State object, they take turns: none meets a lock of its own process."""
+
+    def slow(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+        """Makes a write take longer than anyone asks for a lock; gets how many were under way at once."""
+        write, under_way, most = store.write, [0], [0]
+
+        def slowly(*args: Any, **rest: Any) -> None:
+            under_way[0] += 1
+            most[0] = max(most[0], under_way[0])
+            time.sleep(0.03)
+            try:
+                write(*args, **rest)
+            finally:
+                under_way[0] -= 1
+
+        monkeypatch.setattr(store, "write", slowly)
+        return most
+
+    @pytest.mark.parametrize("kind", ["file", "sqlite"])
+    def test_threads_take_turns(self, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        store = open_store(f"{tmp_path}/runs" if kind == "file" else f"sqlite:///{tmp_path}/runs.db")
+        state = State("hello", id="x")
+        store.save(state)
+        most = self.slow(store, monkeypatch)
+
+        def save(n: int) -> None:
+            state.add_user_message(f"message {n}")
+            store.save(state)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(save, range(8)))
+        assert most == [1]
+        assert len(store.load("x").history) == 9
+
+    def test_threads_and_event_loops_take_turns(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        store = FileStore(tmp_path)
+        state = State("hello", id="x")
+        store.save(state)
+        most = self.slow(store, monkeypatch)
+
+        async def some(n: int) -> None:
+            for k in range(3):
+                state.add_user_message(f"message {n} {k}")
+                await asyncio.gather(store.asave(state), store.asave(state))
+
+        def save(n: int) -> None:
+            if n % 2:
+                asyncio.run(some(n))
+                return
+            state.add_user_message(f"message {n}")
+            store.save(state)
+
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(save, range(6)))
+        assert most == [1]
+        assert len(store.load("x").history) == 1 + 3 * 3 + 3
+
+    async def test_a_blocking_save_in_a_loop_whose_own_is_under_way_does_not_wait_for_itself(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = FileStore(tmp_path)
+        state = State("hello", id="x")
+        store.save(state)
+        began, go_on, write = asyncio.Event(), threading.Event(), store.write
+        loop = asyncio.get_running_loop()
+
+        def held(*args: Any, **rest: Any) -> None:
+            loop.call_soon_threadsafe(began.set)
+            go_on.wait(10)
+            write(*args, **rest)
+
+        monkeypatch.setattr(store, "write", held)
+        state.add_user_message("one")
+        saving = asyncio.create_task(store.asave(state))
+        await began.wait()
+        with pytest.raises(StateInUseError):
+            store.save(state)
+        go_on.set()
+        assert await saving

@@ -1,0 +1,105 @@
+"""The list of a `FileStore`: a row for each folder, from its label and what the log has gained since. It knows the contract.
+
+A row is made again only where its log has changed; `.list` keeps the rows for the next process.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+from fireside.messages import Json, Usage
+from fireside.stores import index
+from fireside.stores import label as labels
+from fireside.stores import log as logs
+from fireside.stores.base import SavedState, label_from_entries
+from fireside.stores.disk import read_whole
+from fireside.stores.names import id_of
+from fireside.stores.quiet import no_gc
+
+
+class Listing:
+    """The rows of all conversations below a folder, as of the last look."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._rows: index.Rows = {}
+
+    def rows(self) -> tuple[list[str], list[SavedState]]:
+        """The names in the folder, and the rows of those that are conversations; an open run is `"running"`."""
+        try:
+            names = os.listdir(self._root)
+        except FileNotFoundError:
+            return [], []
+        with no_gc():
+            self._rows = self._look(names)
+        return names, [row for _, row in self._rows.values()]
+
+    def forget(self, name: str, *, for_good: bool = False) -> None:
+        """The row of this name has to be made again; `for_good`: it is deleted, and no file may tell of it."""
+        self._rows.pop(name, None)
+        if for_good:
+            index.forget(self._root)
+
+    def _look(self, names: list[str]) -> index.Rows:
+        before, stat, root = self._rows, os.stat, self._root
+        rows: index.Rows = {}
+        written = index.read(root) if not before and len(names) >= index.WORTH else None
+        made = 0
+        for name in names:
+            try:
+                found = stat(f"{root}/{name}/log.jsonl")
+                stamp = found.st_ino, found.st_size, found.st_mtime_ns
+            except OSError:
+                if not os.path.lexists(f"{root}/{name}/snapshot.json"):
+                    continue
+                stamp = (0, 0, 0)
+            known = before.get(name)
+            if known is not None and known[0] == stamp:
+                rows[name] = known
+            elif written is not None and (row := written(name, stamp)) is not None:
+                rows[name] = (stamp, row)
+            elif (state_id := id_of(name)) is not None and (row := self._row(name, state_id, stamp)) is not None:
+                rows[name] = (stamp, row)
+                made += 1
+        if made >= index.WORTH:
+            index.write(root, rows)
+        return rows
+
+    def _row(self, name: str, state_id: str, stamp: index.Stamp) -> SavedState | None:
+        folder = f"{self._root}/{name}"
+        label = labels.read(folder)
+        if label is not None and label.content.get("id") == state_id:
+            now = label.content if label.size >= stamp[1] else _carried_on(label, f"{folder}/log.jsonl")
+            try:
+                if now is not None:
+                    return SavedState.from_label(now, running=True)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                pass
+        try:
+            parsed = logs.parse(read_whole(f"{folder}/log.jsonl"))
+            again = label_from_entries(state_id, parsed.rows, parsed.next_seq)
+            return SavedState.from_label(again, running=True)
+        except FileNotFoundError:
+            if label is None:
+                return None
+        except (OSError, KeyError, TypeError, ValueError):
+            pass
+        # nothing in it can be read: it is there all the same
+        at = datetime.fromtimestamp(stamp[2] / 1e9, UTC)
+        return SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
+
+
+def _carried_on(label: labels.Label, path: str) -> dict[str, Json] | None:
+    """The label as it would be now, from what the log has gained since; `None` where that can't be told from its end."""
+    try:
+        data = read_whole(path, label.size - 1)
+    except OSError:
+        return None
+    found = logs.parse(data[1:]) if label.size > 0 and data[:1] == b"\n" else None
+    if found is None or found.damaged or found.open_end:
+        return None
+    return labels.carried_on(label.content, found.rows)
+
+
+__all__ = ["Listing"]
