@@ -153,13 +153,16 @@ class FiresideApp(App[int]):
 
     async def _open_store(self) -> None:
         main = self.main
-        loading = self._loading or asyncio.create_task(self._load())
-        completed = asyncio.ensure_future(main.chat.complete())
-        conversations, warning, first = await loading
-        # a long list takes its time: it is read while the rest of the screen is made, but not before what was asked for
-        listed = None if self._resume else asyncio.ensure_future(conversations.refresh())
-        await asyncio.sleep(0)  # it begins now
-        await completed
+        listed = None
+        if self._loading is not None:
+            await main.chat.complete()
+            conversations, warning, first = await self._loading
+        else:
+            conversations, warning, first = await self._load()
+            # a long list takes its time: it is read while the rest of the screen is made
+            listed = asyncio.ensure_future(conversations.refresh())
+            await asyncio.sleep(0)  # it begins now
+            await main.chat.complete()
         self.conversations = conversations
         self.tools = tuple(conversations.agent.tools.values())
         warnings = [words for words in (self._warning, warning) if words]

@@ -389,7 +389,8 @@ class FileStore(Store):
         if error.errno == errno.ENOTDIR and not os.path.isdir(self.path):
             raise OSError(
                 error.errno,
-                f"the store's place {self.path} is a file or lies below one: choose a folder, or sqlite:///…",
+                "Not a directory: the store's place is a file or lies below one; choose a folder, or sqlite:///…",
+                str(self.path),
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) and error.filename is not None:
             raise OSError(
