@@ -34,7 +34,11 @@ class ListKeys(Commands):
         self._opening = self.work(self._pick(id))
 
     async def _pick(self, id: str) -> None:
-        if not await self.open(id):
+        try:
+            opened = await self.open(id)
+        finally:
+            self._opening = None
+        if not opened:
             self._put_down()
 
     def _put_down(self) -> None:
@@ -59,10 +63,9 @@ class ListKeys(Commands):
         A key in the list acts here and at once. Textual would let it go up from the list to the app first: the keys
         behind it would come to the list before it had acted.
         """
-        opening = self._opening
-        if isinstance(event, events.Key) and event.key == "escape" and opening is not None and opening.is_running:
+        if isinstance(event, events.Key) and event.key == "escape" and self._opening is not None:
             self._put_down()
-            opening.cancel()
+            self._opening.cancel()
             return True
         return self._ahead.holds(event) or await self._act(event)
 

@@ -43,12 +43,17 @@ class TypedAhead:
     async def _give_back(self) -> None:
         if self._given is not None:
             return  # one gives already
+        failed: Exception | None = None
         while self._held and not self._works:
             self._given = self._held.pop(0)
             try:
                 await self._give(self._given)
+            except Exception as error:  # the keys behind it are for something else
+                failed = failed or error
             finally:
                 self._given = None
+        if failed is not None:
+            raise failed
 
     def holds(self, event: Typed) -> bool:
         """Whether it is kept for later."""
