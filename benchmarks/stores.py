@@ -92,25 +92,22 @@ def steps(kinds: list[str], root: Path, peers: str, count: int) -> dict[str, dic
     return out
 
 
-def fresh(kinds: list[str], root: Path, peers: str, do: str, n: int, times: int) -> dict[str, list[dict[str, Any]]]:
-    """Asks for one thing in a fresh process, in turn; the first time warms the caches."""
-    found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
+Ask = tuple[str, str]  # a library, and what it is to do
+
+
+def fresh(asks: list[Ask], root: Path, peers: str, n: int, times: int) -> dict[Ask, list[dict[str, Any]]]:
+    """Asks for each thing in a fresh process, in turn; the first time warms the caches."""
+    found: dict[Ask, list[dict[str, Any]]] = {ask: [] for ask in asks}
     for turn in range(times + 1):
-        for kind in kinds:
+        for kind, do in asks:
             worker = Worker(kind, root / kind, peers)
             answer = {"missing": ""} if worker.missing else worker.ask(do, n)
             if do == "list" and "missing" not in answer:
                 answer["again"] = worker.ask(do, n)["seconds"]
             worker.end()
             if turn and "missing" not in answer:
-                found[kind].append(answer)
-    return {kind: answers for kind, answers in found.items() if answers}
-
-
-def loads(loaded: dict[str, list[dict[str, Any]]], of_what: str) -> None:
-    for kind, answers in loaded.items():
-        grown = median(answer["grown"] for answer in answers)
-        print(f"| {TITLES[kind]}{of_what} | {median(a['seconds'] for a in answers):.3f} s | {grown:.0f} MB |")
+                found[kind, do].append(answer)
+    return {ask: answers for ask, answers in found.items() if answers}
 
 
 def main() -> None:
@@ -132,16 +129,19 @@ def main() -> None:
                 f"| {TITLES[kind]} | {told['small']:.3f} ms | {told['large']:.3f} ms | {told['large'] / told['small']:.2f} "
                 f"| {told['small'] / bare:.1f} × | {told['bytes']:,.0f} / {told['bytes large']:,.0f} |"
             )
-        print("\n| load 10,000 entries, fresh process | time | memory grown |\n|---|---|---|")
         loading = [kind for kind in cost if kind not in ("bare", "fireside-file-save")]
-        loads(fresh(loading, root, peers, "load", 10_000, 5), "")
         mixed = [kind for kind in loading if kind in OURS]
         for kind in mixed:
             worker = Worker(kind, root / kind, peers)
             for n in (10, 10_000):
                 worker.ask("mixed", n)
             worker.end()
-        loads(fresh(mixed, root, peers, "load_mixed", 10_000, 5), ", half replies with calls and half their results")
+        asks = [(kind, "load") for kind in loading] + [(kind, "load_mixed") for kind in mixed]
+        print("\n| load 10,000 entries, fresh process | time | memory grown |\n|---|---|---|")
+        for (kind, do), answers in fresh(asks, root, peers, 10_000, 5).items():
+            title = TITLES[kind] + (", half replies with calls, half their results" if do == "load_mixed" else "")
+            grown = median(answer["grown"] for answer in answers)
+            print(f"| {title} | {median(a['seconds'] for a in answers):.3f} s | {grown:.0f} MB |")
         lists = root / "lists"
         lists.mkdir()
         listing: list[str] = [kind for kind in ("fireside-file", "fireside-sqlite", "alpineagents") if kind in cost]
@@ -149,11 +149,11 @@ def main() -> None:
             worker = Worker(kind, lists / kind, peers)
             worker.ask("many", given.conversations)
             worker.end()
-        listed = fresh(listing, lists, peers, "list", 0, 7)
+        listed = fresh([(kind, "list") for kind in listing], lists, peers, 0, 7)
         print(
             f"\n| list {given.conversations:,} conversations of 6 entries | fresh process | again in it |\n|---|---|---|"
         )
-        for kind, answers in listed.items():
+        for (kind, _), answers in listed.items():
             again = median(answer["again"] for answer in answers)
             print(f"| {TITLES[kind]} | {median(a['seconds'] for a in answers):.3f} s | {again:.3f} s |")
 

@@ -46,37 +46,11 @@ class Fold:
     """The values of a conversation after the entries applied so far."""
 
     __slots__ = (
-        "_memories",
-        "_own_from",
-        "agent",
-        "answered",
-        "approvals",
-        "asked",
-        "calls",
-        "checkpoints",
-        "created_at",
-        "data",
-        "finish_answer",
-        "finished",
-        "given_title",
-        "items",
-        "last_answer",
-        "last_seq",
-        "last_usage",
-        "origin",
-        "outcome",
-        "partial",
-        "results",
-        "run_open",
-        "stopped_by",
-        "task",
-        "title_by",
-        "told_missing",
-        "turn",
-        "updated_at",
-        "usage",
-        "waiting",
-    )
+        "_memories", "_own_from", "agent", "answered", "approvals", "asked", "calls", "checkpoints", "created_at",
+        "data", "finish_answer", "finished", "given_title", "items", "last_answer", "last_seq", "last_usage",
+        "origin", "outcome", "partial", "results", "run_open", "stopped_by", "task", "title_by", "told_missing",
+        "turn", "updated_at", "usage", "waiting",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.origin: dict[str, Json] | None = None
@@ -224,7 +198,8 @@ class Fold:
         content = entry.content
         calls = _calls_in(content["blocks"])
         usage, seen = _usage(content["usage"]), content["seen"]
-        _need(type(seen) is int)
+        if type(seen) is not int:
+            raise TypeError("the seq that a reply had seen is an int")
         text = "" if calls else entry.read_text()
         if self.calls and self.pending:  # damage: the results of the turn before are lost
             self._close_turn()
@@ -244,7 +219,8 @@ class Fold:
         self.answered = not calls and not later
         self.turn = entry.turn + 1
         self.last_usage = usage
-        self._spend(entry, usage)
+        if entry.seq >= self._own_from:
+            self.usage += usage
         self._moved(entry)
 
     def _take_later(self, seen: int) -> list[HistoryEntry]:
@@ -412,7 +388,8 @@ def _calls_in(blocks: list[Json]) -> tuple[ToolCall, ...]:
     for raw in blocks:
         kind = raw["type"]
         if kind == "text":
-            _need(type(raw["text"]) is str)
+            if type(raw["text"]) is not str:
+                raise TypeError("a text is a str")
         elif kind == "tool_call":
             calls.append(call_from_json(raw, len(calls)))
         else:

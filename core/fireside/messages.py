@@ -164,9 +164,9 @@ def call_from_json(raw: Mapping[str, Json], n: int) -> ToolCall:
     class takes four times as long, and a load makes thousands.
     """
     id, name, args = raw["id"], raw["name"], raw["args"]
-    if type(args) is not dict:
-        raise TypeError("the arguments of a call are a dict")
-    made: Any = _CallInTheMaking(word(id), word(name), args, n, raw.get("unreadable"))
+    if type(args) is not dict or type(id) is not str or type(name) is not str:
+        raise TypeError("the arguments of a call are a dict, its id and its name are str")
+    made: Any = _CallInTheMaking(id, name, args, n, raw.get("unreadable"))
     made.__class__ = ToolCall
     return made  # type: ignore[no-any-return]
 

@@ -16,13 +16,13 @@ import contextlib
 import errno
 import os
 import secrets
-import time
 from builtins import list as List  # a store has a method of that name
 from datetime import datetime
 
 from fireside.errors import ConflictError, Holder
 from fireside.ids import check_id
 from fireside.messages import Json
+from fireside.stores import file_removal as removal
 from fireside.stores import label as labels
 from fireside.stores import log as logs
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, newer
@@ -36,8 +36,6 @@ from fireside.stores.quiet import no_gc
 Row = dict[str, Json]
 Stamp = tuple[int, int, int]  # what tells that a log is as it was: inode, size, time of the last change
 
-ABANDONED = 3600.0
-"""Seconds after which a half-made folder belongs to nobody."""
 _REMEMBERED = 4096  # logs whose end a store remembers
 
 
@@ -310,7 +308,8 @@ class FileStore(Store):
             self._tell(error)
             raise
         if not self._swept:
-            self._sweep(names)
+            self._swept = True
+            removal.sweep(self._disk, self.path, names)
         out = [self._as_it_runs(row) if row.status == "running" else row for row in rows]
         out.sort(key=_updated_at, reverse=True)
         return out
@@ -336,7 +335,10 @@ class FileStore(Store):
             raise
         lock = self._lock_as(state_id, brief=False)
         try:
-            self._remove(state_id, folder)
+            if aside := removal.move_aside(self._disk, self.path, folder):
+                self._ends.pop(state_id, None)
+                self._listing.forget(name_of(state_id), for_good=True)
+                removal.remove(self._disk, self.path, folder, aside)
             if self._locks:
                 self._locks.remove(name_of(state_id))
         except OSError as error:
@@ -344,45 +346,6 @@ class FileStore(Store):
             raise
         finally:
             lock.release()
-
-    def _remove(self, state_id: str, folder: str) -> None:
-        disk = self._disk
-        aside = f"{self.path}/.deleted-{secrets.token_hex(8)}"
-        try:
-            fd = disk.open_log(f"{folder}/log.jsonl")
-        except OSError:
-            fd = -1
-        try:
-            with OneAtATime(fd):
-                try:
-                    disk.rename(folder, aside)
-                except FileNotFoundError:
-                    return
-        finally:
-            if fd >= 0:
-                os.close(fd)
-        self._ends.pop(state_id, None)
-        self._listing.forget(name_of(state_id), for_good=True)
-        try:
-            disk.fsync_folder(self.path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                disk.rename(aside, folder)
-            raise
-        with contextlib.suppress(OSError):  # it is deleted; what is left is swept up by the next list
-            disk.remove_tree(aside)
-
-    def _sweep(self, names: List[str]) -> None:
-        """Removes what deletions and creations that were cut off left behind, once for each store object."""
-        self._swept = True
-        for name in [name for name in names if name[0] == "."]:
-            path = f"{self.path}/{name}"
-            with contextlib.suppress(OSError):
-                old = time.time() - os.stat(path).st_mtime > ABANDONED
-                if name.startswith(".list-") and old:
-                    os.unlink(path)
-                elif name.startswith(".deleted-") or (name.startswith(".new-") and old):
-                    self._disk.remove_tree(path)
 
     def _tell(self, error: OSError) -> None:
         """Raises an error that says what to do where the folder can't be written, or is none."""
