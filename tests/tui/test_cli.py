@@ -176,6 +176,16 @@ def test_looking_loads_neither_textual_nor_the_sdk(home: Path, store: FileStore,
     assert done.stderr.splitlines()[-1] == "[]", done.stderr
 
 
+def test_the_first_frame_waits_for_neither_the_library_nor_the_sdk_nor_a_parser(home: Path) -> None:
+    late = ("fireside", "anthropic", "httpx2", "click", "pydantic", "markdown_it", "pygments", "sqlite3", "tomllib")
+    code = (
+        "import sys; import fireside_tui.cli, fireside_tui.cli.screen, fireside_tui.app; "
+        f"print([m for m in {late} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=clean_env(home), capture_output=True, text=True, timeout=30)
+    assert done.stdout == "[]\n", done.stderr
+
+
 # -- show, export, search
 
 

@@ -8,9 +8,8 @@ import gc
 import os
 import signal
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from fireside import Agent
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
@@ -22,13 +21,17 @@ from textual.widget import Widget
 from fireside_tui.commands import COMMANDS
 from fireside_tui.config import Config, Paths, paths
 from fireside_tui.control_filter import ControlFilter
-from fireside_tui.conversations import Conversation, Conversations, explain
+from fireside_tui.conversations import Conversation, explain
 from fireside_tui.driver import FiresideDriver
 from fireside_tui.palette import FiresideCommands
 from fireside_tui.screens.main import MainScreen
 from fireside_tui.screens.modal import Modal
-from fireside_tui.start import conversations_for, missing_for, resumed
 from fireside_tui.theme import DEFAULT, THEMES
+
+if TYPE_CHECKING:  # the library is loaded after the first frame
+    from fireside import Agent
+
+    from fireside_tui.conversations import Conversations
 
 CATCH_UP = 3.0
 """Seconds that a key waits for the ones before it."""
@@ -148,8 +151,13 @@ class FiresideApp(App[int]):
 
     async def _load(self) -> tuple[Conversations, str, Conversation | Exception | None]:
         """The store, what is wrong with it, and the conversation that was asked for: in threads, while the screen is made."""
-        conversations, warning = await asyncio.to_thread(conversations_for, self.config, self._agent, self.paths)
+        conversations, warning = await asyncio.to_thread(self._conversations)
         return conversations, warning, await _opened(conversations, self._resume) if self._resume else None
+
+    def _conversations(self) -> tuple[Conversations, str]:
+        from fireside_tui.start import conversations_for
+
+        return conversations_for(self.config, self._agent, self.paths)
 
     async def _open_store(self) -> None:
         main = self.main
@@ -163,6 +171,8 @@ class FiresideApp(App[int]):
             listed = asyncio.ensure_future(conversations.refresh())
             await asyncio.sleep(0)  # it begins now
             await main.chat.complete()
+        from fireside_tui.start import missing_for, resumed
+
         self.conversations = conversations
         self.tools = tuple(conversations.agent.tools.values())
         warnings = [words for words in (self._warning, warning) if words]
@@ -208,6 +218,8 @@ class FiresideApp(App[int]):
         """Another model answers now: what was missing may be there."""
         self._own_server = self._own_server or own_server
         if self.conversations is not None:
+            from fireside_tui.start import missing_for
+
             self.main.chat.missing = "" if self._own_server else missing_for(self.conversations.agent)
 
     def _ended(self, conversation: Conversation) -> None:

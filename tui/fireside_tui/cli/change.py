@@ -8,7 +8,8 @@ import click
 
 from fireside_tui.cli import out
 from fireside_tui.cli.frame import FAILED, IN_USE, OK, tell, words
-from fireside_tui.cli.given import Given, common, find_id, ids_in
+from fireside_tui.cli.given import Given, find_id, ids_in
+from fireside_tui.cli.options import common
 from fireside_tui.safe_text import safe_line
 
 

@@ -6,7 +6,8 @@ import click
 
 from fireside_tui.cli import out
 from fireside_tui.cli.frame import FAILED, OK
-from fireside_tui.cli.given import Given, common
+from fireside_tui.cli.given import Given
+from fireside_tui.cli.options import common
 from fireside_tui.safe_text import safe_line
 
 MARKS = {"ok": ("✓", "green"), "note": ("!", "yellow"), "wrong": ("✗", "red"), "": (" ", None)}

@@ -44,6 +44,28 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 def run(args: Sequence[str]) -> int:
     """Runs the command line; the exit code."""
+    try:
+        return _parsed(args) if args or COMPLETE in os.environ else _app()
+    except KeyboardInterrupt:
+        return tell("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        _give_up(sys.stdout)
+        return BROKEN_PIPE
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else FAILED
+    except Exception as error:
+        return tell_error(error)
+
+
+def _app() -> int:
+    """What `fireside` alone does, which needs no parser."""
+    from fireside_tui.cli.given import Given
+    from fireside_tui.cli.screen import open_app
+
+    return open_app(Given())
+
+
+def _parsed(args: Sequence[str]) -> int:
     import click
 
     from fireside_tui.cli.root import fireside
@@ -63,15 +85,8 @@ def run(args: Sequence[str]) -> int:
         return tell(f"{_sentence(error.format_message())} (see '{command} --help')", USAGE)
     except click.ClickException as error:
         return tell(_sentence(error.format_message()), error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
+    except click.Abort:
         return tell("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        _give_up(sys.stdout)
-        return BROKEN_PIPE
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else FAILED
-    except Exception as error:
-        return tell_error(error)
     return code if isinstance(code, int) else OK
 
 

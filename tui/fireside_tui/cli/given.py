@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import errno
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 if TYPE_CHECKING:
     from fireside import Agent, State, Store
@@ -115,35 +111,3 @@ def agent_of(given: Given, file: str | None) -> Agent:
     if "store" in given.options or agent.store is None:
         changes["store"] = given.store
     return agent_as_told(lambda: agent.copy(**changes)) if changes else agent
-
-
-def common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command `--store` and `--config`, which may stand before or behind the subcommand's name, and `Given`."""
-    given = click.make_pass_decorator(Given, ensure=True)
-    place = click.option(
-        "--store",
-        metavar="PLACE",
-        expose_value=False,
-        callback=functools.partial(_keep, "store"),
-        help="Where conversations are: a folder, sqlite:///…, postgresql://…",
-    )
-    config = click.option(
-        "--config",
-        metavar="FILE",
-        expose_value=False,
-        callback=functools.partial(_keep, "config"),
-        help="The config file.",
-    )
-    return place(config(given(command)))
-
-
-def _keep(name: str, ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    given = ctx.ensure_object(Given)
-    if value is None:
-        return
-    if not value:
-        raise click.UsageError(f"--{name} needs a value", ctx)
-    if name == "config":
-        given.config_file = Path(value).expanduser()
-    else:
-        given.options[name] = value

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fireside_tui.cli import out
-from fireside_tui.cli.given import Given, common
+from fireside_tui.cli.given import Given
+from fireside_tui.cli.options import common
 from fireside_tui.safe_text import safe, safe_line
 
 if TYPE_CHECKING:

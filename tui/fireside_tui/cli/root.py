@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gc
 import importlib
-import sys
 from typing import Any
 
 import click
 
-from fireside_tui.cli.frame import EXIT_CODES, USAGE
-from fireside_tui.cli.given import Given, agent_of, common, find_id
+from fireside_tui.cli.frame import EXIT_CODES
+from fireside_tui.cli.given import Given
+from fireside_tui.cli.options import common
 
 COMMANDS = {
     "list": "look:list_",
@@ -120,22 +120,9 @@ def fireside(
         from fireside_tui.cli.ask import ask
 
         return ask(given, question, resume=resume, newest=newest, agent_file=agent_file, as_json=as_json)
-    return _open_app(ctx, given, resume, newest, agent_file)
+    from fireside_tui.cli.screen import open_app
 
-
-def _open_app(ctx: click.Context, given: Given, resume: str | None, newest: bool, agent_file: str | None) -> int:
-    from fireside_tui.cli.frame import tell
-
-    config, warning = given.config_despite()  # the app opens all the same, and says it
-    agent = agent_of(given, agent_file) if agent_file is not None else None
-    if resume is not None:
-        store = agent.store if agent is not None and agent.store is not None else given.store
-        resume = find_id(store, resume)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return tell('the app needs a terminal; fireside -p "question" asks without one', USAGE)
-    from fireside_tui.app import run_app
-
-    return run_app(config, resume=resume, newest=newest, agent=agent, warning=warning)
+    return open_app(given, resume=resume, newest=newest, agent_file=agent_file)
 
 
 def _refuse_options(ctx: click.Context) -> None:

@@ -10,7 +10,8 @@ from typing import cast
 import click
 
 from fireside_tui.cli.frame import tell
-from fireside_tui.cli.given import Given, common
+from fireside_tui.cli.given import Given
+from fireside_tui.cli.options import common
 
 
 @click.command()

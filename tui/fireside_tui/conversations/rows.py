@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import attrgetter
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from fireside import SavedState, State
+if TYPE_CHECKING:
+    from fireside import SavedState, State
 
 Status = Literal[
     "new", "running", "approval", "waiting", "interrupted", "failed", "limit", "finished", "draft", "unsaved"
@@ -44,7 +45,7 @@ class Row:
         return cls(state.id, state.title or UNTITLED, state.status, state.updated_at)
 
 
-Item: TypeAlias = SavedState | Row
+Item: TypeAlias = "SavedState | Row"
 """A row, or what it is made of."""
 
 newest_first = attrgetter("updated_at")

@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from fireside_tui.config import Config
-from fireside_tui.conversations import Conversation, Conversations, explain
+from fireside_tui.conversations import Conversation, explain
 from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.chat import Chat
 from fireside_tui.widgets.pane import Pane
@@ -18,6 +18,7 @@ from fireside_tui.widgets.sidebar import Sidebar
 
 if TYPE_CHECKING:
     from fireside_tui.app import FiresideApp
+    from fireside_tui.conversations import Conversations
 
 
 class MainBase(Pane, Screen[None]):

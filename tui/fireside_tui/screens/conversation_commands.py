@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fireside import State
-
 from fireside_tui.conversations import explain
 from fireside_tui.conversations.trouble import file_trouble
 from fireside_tui.screens.ask import Ask
@@ -17,6 +15,8 @@ from fireside_tui.screens.base import MainBase
 from fireside_tui.screens.pick import Choice, Pick
 
 if TYPE_CHECKING:
+    from fireside import State
+
     from fireside_tui.search import Hit, SearchIndex
 
 

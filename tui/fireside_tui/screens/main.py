@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -19,7 +19,7 @@ from textual.widgets import Input, Static, TextArea
 from fireside_tui import commands, outside
 from fireside_tui.commands import parse
 from fireside_tui.config import Config
-from fireside_tui.conversations import Conversation, Conversations, NotSavedError, explain
+from fireside_tui.conversations import Conversation, NotSavedError, explain
 from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.list_keys import ListKeys
 from fireside_tui.screens.typed_ahead import AT_ONCE
@@ -32,6 +32,9 @@ from fireside_tui.widgets.lines import KeyLine, MessageBar
 from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.row_list import RowList
 from fireside_tui.widgets.sidebar import Filter, Sidebar
+
+if TYPE_CHECKING:
+    from fireside_tui.conversations import Conversations
 
 KEEP_DRAFT = 0.4
 """Seconds between two looks at what is being written."""
@@ -85,7 +88,7 @@ class MainScreen(ListKeys):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self.ready = asyncio.Event()
-        self._styled = False
+        self._styled = self._whole = False
         self.files: tuple[str, ...] = ()
         self._rows_due, self._rows_shown = False, float("-inf")
         self._recalled = 0
@@ -105,6 +108,11 @@ class MainScreen(ListKeys):
             super().update_node_styles(animate)
         self._styled = True
 
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        """Not for Textual's first call either: half of the screen is not mounted then, and would be missing."""
+        if self._whole:
+            super()._refresh_layout(size, scroll)
+
     def compose(self) -> ComposeResult:
         """The panes."""
         with Panes(id="panes"):
@@ -116,6 +124,8 @@ class MainScreen(ListKeys):
         """The store is opened after the first frame."""
         self.chat.show_thinking = self.config.show_thinking
         self.chat.update_lines()
+        self._whole = True
+        self._refresh_layout(self.app.size)
         self.set_interval(KEEP_DRAFT, self._keep_draft_soon)
 
     def begin(self, conversations: Conversations) -> None:
