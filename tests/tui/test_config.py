@@ -6,8 +6,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from fireside_tui import toml_edit
+from fireside_tui import config, toml_edit
 from fireside_tui.config import Config, ConfigError, load_config, paths, save_setting
+from fireside_tui.config_check import checked
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -203,3 +204,13 @@ def test_any_value_can_be_set_and_taken_out_again(value: object, text: str) -> N
     assert tomllib.loads(edited) == {**tomllib.loads(text), "theme": value}
     without = toml_edit.with_value(edited, "theme", None)
     assert tomllib.loads(without) == {key: kept for key, kept in tomllib.loads(text).items() if key != "theme"}
+
+
+@pytest.mark.parametrize("key", Config.model_fields)
+@pytest.mark.parametrize("texts", [False, True])
+def test_what_is_taken_unchecked_is_what_the_check_would_have_taken(key: str, texts: bool) -> None:
+    values = ["", "x", "high", "adaptive", "true", "http://a", "ftp://a", True, False, 0, 1, 2.5, None, [], ["x"], {}]
+    taken = [value for value in values if config._is_plain(key, value)]
+    for value in taken:
+        assert checked({key: value}, texts=texts) == ({key: value}, None)
+    assert bool(taken) is (key not in ("base_url", "max_tokens", "save_partial_every", "always_allow"))

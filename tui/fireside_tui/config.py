@@ -1,8 +1,8 @@
 """`Config`: the settings, from the config file, the environment and the command's options, and where files lie.
 
 Knows neither the library nor the screen. Each setting is declared once, in `Config`; its description is what an error says
-is allowed. What checks them is in `config_check`, which is loaded when something was set: the defaults need no check, and
-the app starts faster without.
+is allowed. What checks them is in `config_check`, which is loaded for a value that could be wrong: the app starts faster
+without.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import platformdirs
 
@@ -217,8 +217,8 @@ def _read(file: Path, *, must_exist: bool) -> dict[str, Any]:
 
 def _check(values: Mapping[str, Any], where: Callable[[str], str], *, texts: bool = False) -> dict[str, Any]:
     """The values in the types of the settings; raises `ConfigError` for the first wrong one, `where` says where it stands."""
-    if not values:
-        return {}
+    if all(_is_plain(key, value) for key, value in values.items()):
+        return dict(values)
     from fireside_tui.config_check import checked
 
     found, wrong = checked(values, texts=texts)
@@ -228,6 +228,16 @@ def _check(values: Mapping[str, Any], where: Callable[[str], str], *, texts: boo
         raise ConfigError(f"{where(wrong)}: {_unknown(wrong)}")
     allowed = Config.model_fields[wrong]
     raise ConfigError(f"{where(wrong)}: {wrong} is {_shown(values[wrong])}, but should be {allowed}")
+
+
+def _is_plain(key: str, value: object) -> bool:
+    """Whether a value is right beyond doubt, as most are: the check of the others takes as long as half of the start."""
+    kind = get_type_hints(Config).get(key) if key in Config.model_fields else None
+    if kind is str:
+        return isinstance(value, str) and key != "base_url"
+    if get_origin(kind) is Literal:
+        return isinstance(value, str) and value in get_args(kind)
+    return kind is bool and isinstance(value, bool)
 
 
 def _unknown(key: str) -> str:

@@ -1,4 +1,4 @@
-"""Checks settings with pydantic, after their declaration in `Config`. Loaded when there is something to check."""
+"""Checks settings with pydantic, after their declaration in `Config`. Loaded for what is not right beyond doubt."""
 
 from __future__ import annotations
 
