@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fireside import FileStore
+from fireside import Agent, FileStore, State
 from textual.events import Paste
 
 from tests.tui.app_support import FullDisk, Gate, Opened, opened, talk
@@ -268,3 +268,24 @@ async def test_a_file_that_is_gone_is_told_and_the_message_stays(tmp_path: Path)
         await it.until(lambda: f"{file}: No such file or directory." in it.said)
         assert it.box == "look"
         assert it.main.files == (str(file),)
+
+
+async def test_what_is_written_while_it_runs_elsewhere_stays_and_goes_out_afterwards(tmp_path: Path) -> None:
+    gate = Gate()
+    store = FileStore(tmp_path / "store")
+    theirs = State("Hi", id="shared")
+    running = asyncio.create_task(Agent(gate, store=store).arun(theirs))
+    await gate.is_asked("Hi")
+    async with opened(tmp_path, ["and more"], store=FileStore(tmp_path / "store"), resume="shared") as it:
+        await it.until(lambda: "Read-only" in it.status)
+        await it.press(*"more")
+        await it.press("enter")
+        await it.until(lambda: any("The message stays here" in said for said in it.said))
+        assert it.box == "more"
+        gate.let_on("Hi")
+        await running
+        await it.app.conversations.refresh()
+        await it.until(lambda: "Read-only" not in it.status)
+        await it.press("enter")
+        await it.until(lambda: "and more" in it.shown)
+        assert it.box == ""

@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from app_support import opened
 from fireside import Agent, FileStore, State, Text, ToolError, tool
 from fireside.testing import FakeModel, tool_call
 from fireside_tui.widgets import narrator
 from fireside_tui.widgets.narrator import Narrator, last_part
+
+from tests.tui.app_support import opened
 
 TODAY = datetime(2026, 1, 5, tzinfo=UTC)
 

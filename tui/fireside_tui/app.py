@@ -7,6 +7,7 @@ import contextlib
 import gc
 import os
 import signal
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,8 +41,6 @@ ACTS = frozenset({"ctrl+q", "ctrl+s", *(key for command in COMMANDS for key in c
 """Keys that act on the app or a box, in place of being written."""
 SAVING = 8.0
 """Seconds that the end waits for runs to be saved."""
-WARM_UP = 0.5
-"""Seconds after the start until what the first answer needs is loaded: not before all that is seen is drawn."""
 
 
 class FiresideApp(App[int]):
@@ -76,7 +75,7 @@ class FiresideApp(App[int]):
         self._own_server = bool(config.base_url) or agent is not None
         self._loading: asyncio.Task[tuple[Conversations, str, Conversation | Exception | None]] | None = None
         self._quit_asked = False
-        self._ending = False
+        self._ending = self._warm = False
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = config.theme if config.theme in self.available_themes else DEFAULT
@@ -146,8 +145,6 @@ class FiresideApp(App[int]):
         finally:
             gc.freeze()  # else the first collection goes through all that the start made
             gc.enable()
-        if not self.is_headless:
-            self.set_timer(WARM_UP, self._warm_up)
 
     async def _load(self) -> tuple[Conversations, str, Conversation | Exception | None]:
         """The store, what is wrong with it, and the conversation that was asked for: in threads, while the screen is made."""
@@ -211,8 +208,15 @@ class FiresideApp(App[int]):
             case _:
                 self.main.warn(explain(first).line)
 
-    def _warm_up(self) -> None:
-        self.run_worker(_warm_up, thread=True, exit_on_error=False, group="warm")
+    def warm_up(self) -> None:
+        """Somebody begins to write: what the answer needs is loaded meanwhile. Who only reads does without it."""
+        if not self._warm and not self.is_headless:
+            self._warm = True
+            self.run_worker(self._warm_up(), exit_on_error=False, group="warm")
+
+    async def _warm_up(self) -> None:
+        await self.main.ready.wait()
+        await asyncio.to_thread(_warm_up)
 
     def model_chosen(self, *, own_server: bool = False) -> None:
         """Another model answers now: what was missing may be there."""
@@ -288,11 +292,17 @@ def _warm_up() -> None:
         return
     from fireside_tui.transcript import warm_up
 
-    warm_up()
-    import anthropic  # noqa: F401
-
-    # A full collection went through all that the SDK brings, 200 ms in the middle of an answer. None of it ever goes.
-    gc.freeze()
+    turn = sys.getswitchinterval()
+    sys.setswitchinterval(0.001)  # the keys go first
+    gc.disable()
+    try:
+        warm_up()
+        import anthropic  # noqa: F401
+    finally:
+        # A full collection went through all that the SDK brings, 200 ms in the middle of an answer. None of it ever goes.
+        gc.freeze()
+        gc.enable()
+        sys.setswitchinterval(turn)
 
 
 def run_app(

@@ -20,6 +20,7 @@ from fireside_tui import commands, outside
 from fireside_tui.commands import parse
 from fireside_tui.config import Config
 from fireside_tui.conversations import Conversation, NotSavedError, explain
+from fireside_tui.conversations.trouble import elsewhere
 from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.list_keys import ListKeys
 from fireside_tui.screens.typed_ahead import AT_ONCE
@@ -291,6 +292,9 @@ class MainScreen(ListKeys):
         conversation = conversation or self.current
         if conversation is None or conversation.sending or not (text.strip() or files):
             return
+        if conversation.elsewhere is not None:
+            self.say(f"{elsewhere(conversation.elsewhere)} The message stays here until then.")
+            return
         try:
             await conversation.send(text, files)
         except NotSavedError:
@@ -323,6 +327,7 @@ class MainScreen(ListKeys):
 
     @on(TextArea.Changed, "#composer")
     def _on_changed(self) -> None:
+        self.fireside.warm_up()
         composer = self.chat.composer
         self.query_one(CommandHints).offer(composer.text if len(composer.text) < 40 else "")
         current = self.current

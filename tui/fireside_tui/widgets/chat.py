@@ -203,7 +203,6 @@ class Chat(Pane, Vertical, Listener):
         heading.say(conversation.state.title or "New conversation", f"{model} · {effort}" if effort else model)
         welcome.say(model, self.missing)
         self._update_approval(conversation)
-        self.composer.read_only = conversation.elsewhere is not None
         self._update_status(conversation)
 
     def _update_approval(self, conversation: Conversation) -> None:

@@ -48,7 +48,6 @@ class Composer(TextArea):
         & .text-area--cursor-line { background: transparent; }
         & .text-area--placeholder { color: $text-muted; }
         & .text-area--suggestion { color: $text-muted; }
-        &.-read-only { border: round $border-blurred; }
     }
     """
 
@@ -121,13 +120,11 @@ class Composer(TextArea):
         if key == "enter":
             event.prevent_default()
             event.stop()
-            if not self.read_only:
-                self.post_message(self.Submitted(self.whole_text, self.writing_for))
+            self.post_message(self.Submitted(self.whole_text, self.writing_for))
         elif key in NEWLINE_KEYS:
             event.prevent_default()
             event.stop()
-            if not self.read_only:
-                self.insert("\n")
+            self.insert("\n")
         elif key == "tab" and self.text.startswith("/") and " " not in self.text:
             event.prevent_default()
             event.stop()
@@ -149,7 +146,7 @@ class Composer(TextArea):
     def paste(self, text: str) -> None:
         """Puts a paste at the cursor."""
         text = clean_paste(text)
-        if self.read_only or not text:
+        if not text:
             return
         self.recalling = False
         self.replace(self._as_word(text) if _is_long(text) else text, *self.selection)
