@@ -39,6 +39,8 @@ CATCH_UP = 3.0
 MOST_TOASTS = 2
 ACTS = frozenset({"ctrl+q", "ctrl+s", *(key for command in COMMANDS for key in command.keys)})
 """Keys that act on the app or a box, in place of being written."""
+PATIENCE = 0.25
+"""Seconds that the first frame waits for the conversation that was asked for: most are there by then."""
 SAVING = 8.0
 """Seconds that the end waits for runs to be saved."""
 
@@ -94,11 +96,13 @@ class FiresideApp(App[int]):
         self.main.fit(self.size)
         if self._resume:
             self._loading = asyncio.create_task(self._load())
+            self.main.waits = True
+            self.set_timer(PATIENCE, self.main.appear)
         self.push_screen(self.main)
         if not self.is_headless:
             self._take_signals()
         self.app_resume_signal.subscribe(self, lambda _: self._redraw())
-        self.main.call_after_refresh(self._begin)
+        (self.main.call_later if self._resume else self.main.call_after_refresh)(self._begin)
 
     async def on_event(self, event: events.Event) -> None:
         """A key that acts on the app waits until the box that has the focus has taken the keys before it."""
@@ -181,6 +185,7 @@ class FiresideApp(App[int]):
         main.begin(conversations)
         if first is not None:
             self._show_first(first)
+            main.appear()
             await main.painted()
         await (listed or conversations.refresh())
         if self._resume and main.current is not None and main.current.empty:

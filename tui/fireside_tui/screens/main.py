@@ -90,6 +90,8 @@ class MainScreen(ListKeys):
         super().__init__(config)
         self.ready = asyncio.Event()
         self._styled = self._whole = False
+        self.waits = False
+        """Whether the first frame waits for a conversation that is being loaded."""
         self.files: tuple[str, ...] = ()
         self._rows_due, self._rows_shown = False, float("-inf")
         self._recalled = 0
@@ -114,6 +116,12 @@ class MainScreen(ListKeys):
         if self._whole:
             super()._refresh_layout(size, scroll)
 
+    def appear(self) -> None:
+        """The first frame: now, if it was not yet."""
+        if not self._whole:
+            self._whole = True
+            self._refresh_layout(self.app.size)
+
     def compose(self) -> ComposeResult:
         """The panes."""
         with Panes(id="panes"):
@@ -125,8 +133,8 @@ class MainScreen(ListKeys):
         """The store is opened after the first frame."""
         self.chat.show_thinking = self.config.show_thinking
         self.chat.update_lines()
-        self._whole = True
-        self._refresh_layout(self.app.size)
+        if not self.waits:
+            self.appear()
         self.set_interval(KEEP_DRAFT, self._keep_draft_soon)
 
     def begin(self, conversations: Conversations) -> None:

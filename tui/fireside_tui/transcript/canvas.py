@@ -59,8 +59,8 @@ class Canvas(ScrollView):
     """Draws the roll's rows; what is done with them is added by the classes above it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {PREFIX + name for name in NAMES}
-    #: At most 20 draws a second, and no more than a quarter of the time, whatever a draw costs.
-    MIN_INTERVAL, MAX_SHARE = 0.05, 0.25
+    #: At most 16 draws a second, and no more than a quarter of the time, whatever a draw costs.
+    MIN_INTERVAL, MAX_SHARE = 0.06, 0.25
     #: Long texts are split, and code is read, for so long in one go (seconds).
     WORK = 0.02
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
@@ -84,6 +85,7 @@ class Composer(TextArea):
         self.recalling = False
         """Whether what stands there is an earlier message, as it was."""
         self._pastes: dict[str, str] = {}
+        self._restyled = True
 
     # -- its text
 
@@ -150,6 +152,18 @@ class Composer(TextArea):
             return
         self.recalling = False
         self.replace(self._as_word(text) if _is_long(text) else text, *self.selection)
+
+    def notify_style_update(self) -> None:
+        """Its colours are to be read again."""
+        self._restyled = True
+        super().notify_style_update()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines; the colours are read when they changed, and not in each frame of the screen."""
+        if self._restyled:
+            self._restyled = False
+            return super().render_lines(crop)
+        return super(TextArea, self).render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         """A line; without any width, nothing (Textual 8.2.8 would divide by zero for the placeholder)."""

@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from fireside_tui.commands import Command, key_name
 from fireside_tui.safe_text import safe_line
+from fireside_tui.widgets.pane import Steady
 
 
 def fitting(parts: Sequence[str], width: int, between: str = " · ") -> str:
@@ -51,7 +52,7 @@ def carry_out(widget: Widget, command: str) -> None:
         action(command)
 
 
-class Line(Static):
+class Line(Steady, Static):
     """One line of plain text: outside text in it is shown, never obeyed."""
 
     DEFAULT_CSS = "Line { height: 1; width: 1fr; padding: 0 1; color: $text-muted; }"

@@ -1,4 +1,4 @@
-"""What the containers of the screen share: they draw nothing but their background."""
+"""`Steady`: what is painted stays painted; `Pane`: the containers of the screen, which are steady."""
 
 from __future__ import annotations
 
@@ -14,13 +14,33 @@ else:
     Widget = object  # a widget's style sheet comes from the first of its bases that is one
 
 
-class Pane(Widget):
-    """Stands before a container without border and content: all its lines are one line, and Textual asks for all of them
-    in each frame."""
+class Steady(Widget):
+    """Stands before a widget that seldom changes: its lines are kept until something of it does. Textual asks for all lines
+    of all widgets around the one that changed, in each frame, and colours and filters them anew."""
+
+    _kept: tuple[object, list[Strip]] | None = None
+
+    def _set_dirty(self, *regions: Region) -> None:
+        self._kept = None
+        super()._set_dirty(*regions)
+
+    def notify_style_update(self) -> None:
+        """Also the colour under it may be another one."""
+        self._kept = None
+        super().notify_style_update()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The one line, as often as it is asked for."""
-        return super().render_lines(Region(crop.x, 0, crop.width, 1)) * crop.height
+        """The lines, as they were if nothing changed."""
+        key = (crop, self.size)
+        if self._kept is None or self._kept[0] != key:
+            self._kept = None  # painting it may make it dirty
+            lines = super().render_lines(crop)
+            self._kept = (key, lines)
+        return self._kept[1]
+
+
+class Pane(Steady):
+    """Stands before a container that draws nothing but its background."""
 
     async def painted(self) -> None:
         """Waits until what was told is on the screen: what begins in a thread before that would hold it up."""
