@@ -73,6 +73,11 @@ class Chat(Pane, Vertical, Listener):
         """Puts the transcript in: a third of the first frame's styles are its own, and the first frame shows none of it."""
         await self.mount(self._transcript, after="#welcome")
 
+    def on_unmount(self) -> None:
+        """The screen is gone: what still goes on is for nobody to see."""
+        if self.conversation is not None:
+            self.conversation.unlisten(self)
+
     @property
     def transcript(self) -> Transcript:
         """The transcript."""
