@@ -124,7 +124,7 @@ def elia(bench: Bench) -> None:
 
 
 def starts(bench: Bench) -> None:
-    for _ in range(2):
+    for _ in range(4):
         start(bench)
         bare(bench)
         with_setting(bench)
@@ -136,6 +136,7 @@ def starts(bench: Bench) -> None:
 
 def opening(bench: Bench) -> None:
     start(bench)
+    bare(bench)  # as often as the other, at the same moments: the two are compared
     for messages in (1_000, 10_000):
         with bench.fireside("--resume", long_id(messages), store=bench.store(messages)) as screen:
             name = f"open {messages}"
@@ -230,6 +231,7 @@ def stalls(log: Path, start: float, end: float) -> list[tuple[float, float]]:
 
 def rows(bench: Bench) -> None:
     start(bench)
+    bare(bench)
     with bench.fireside(store=bench.store(0, CONVERSATIONS)) as screen:
         bench.add(rows=screen.shown(hit(0)) - screen.began)
         screen.rest(2.5)

@@ -52,7 +52,7 @@ def _opened(messages: int, seconds: float, megabytes: float) -> list[Row]:
     return [
         Row(name, f"open {messages:,} messages: past the start", "s", seconds, past="start"),
         Row(f"{name} memory", "– peak memory then", "MB", megabytes),
-        Row(f"{name} later", "– peak memory 2.5 s later, the SDK loaded", "MB"),
+        Row(f"{name} later", "– peak memory 2.5 s later", "MB"),
     ]
 
 

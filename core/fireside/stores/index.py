@@ -37,15 +37,15 @@ def read(root: str) -> Callable[[str, Stamp], SavedState | None]:
         rows = json.loads(body) if head == b"%08x\n" % crc32(body) else {}
     except (OSError, ValueError, RecursionError):
         rows = {}
-    get = rows.get
+    get, new, when = rows.get, tuple.__new__, datetime.fromisoformat
 
     def row(name: str, stamp: Stamp) -> SavedState | None:
         kept = get(name)
-        if kept is None or (kept[0], kept[1], kept[2]) != stamp:
+        if kept is None or tuple(kept[:3]) != stamp:
             return None
-        usage = Usage(kept[11], kept[12], kept[13], kept[14], kept[15], kept[16])
-        when = datetime.fromisoformat
-        return SavedState(kept[3], kept[4], kept[5], when(kept[6]), when(kept[7]), kept[8], kept[9], kept[10], usage)
+        # the tuples' own constructors: those of the classes are written in Python, and there are thousands of rows
+        usage = new(Usage, kept[11:17])
+        return new(SavedState, (*kept[3:6], when(kept[6]), when(kept[7]), *kept[8:11], usage))
 
     return row
 
