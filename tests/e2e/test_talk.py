@@ -138,7 +138,10 @@ def test_a_signal_saves_what_streamed_and_restores_the_terminal(
             assert b"\x1b[?25h" in after
             for mode in (b"1000", b"1003", b"1006", b"2004"):
                 assert term.raw.rindex(b"\x1b[?" + mode + b"l") > term.raw.rindex(b"\x1b[?" + mode + b"h")
-    assert [entry["content"]["cut"] for entry in entries(tmp_path) if entry["kind"] == "partial_reply"] == [True]
+    # on a slow machine some of it was saved before, as an answer that still streamed
+    assert [entry["content"].get("cut") for entry in entries(tmp_path) if entry["kind"] == "partial_reply"][-1:] == [
+        True
+    ]
 
 
 def test_quitting_in_the_middle_of_an_answer_says_so_first(start: Start, api: ApiServer, tmp_path: Path) -> None:
