@@ -32,8 +32,10 @@ class Listing:
         except FileNotFoundError:
             return [], []
         with no_gc():
-            self._rows = self._look(names)
-        return names, [row for _, row in self._rows.values()]
+            found = self._look(names)
+        rows = [row for _, row in found.values()]  # before others can see it: a save in another thread takes rows out
+        self._rows = found
+        return names, rows
 
     def forget(self, name: str, *, for_good: bool = False) -> None:
         """The row of this name has to be made again; `for_good`: it is deleted, and no file may tell of it."""

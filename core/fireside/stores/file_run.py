@@ -31,9 +31,11 @@ class RunLock:
 
     def release(self) -> None:
         """Writes the label where it still waits, and gives the lock back. A second time it does nothing."""
-        if self._lock.held:
-            self._end(self)
-        self._lock.release()
+        try:
+            if self._lock.held:
+                self._end(self)
+        finally:  # a second Ctrl+C may arrive in there, and the lock must not outlive the run
+            self._lock.release()
 
     def may_wait(self, label: Row, entries: list[Row], next_seq: int, size: int) -> bool:
         """Whether the label need not be written now, after these entries: their lines in the log tell all of it."""

@@ -148,7 +148,9 @@ class SQLiteStore(Store):
         with self._reading() as db:
             if db is None:
                 return None
-            found = db.execute("SELECT key, next_seq, label FROM states WHERE id = ?", (state_id,)).fetchone()
+            found = db.execute(
+                "SELECT key, next_seq, CAST(label AS BLOB) FROM states WHERE id = ?", (state_id,)
+            ).fetchone()
             if found is None:
                 return None
             key, next_seq, label = found

@@ -89,13 +89,16 @@ def _shown_rows(db: sqlite3.Connection) -> tuple[List[SavedState], str]:
         return rows_from_columns(db.execute(f"SELECT {COLUMNS} FROM states WHERE {shown}")), shown
     try:
         return rows_from_brief(db.execute(f"SELECT {BRIEF} FROM states WHERE {_SHOWN}")), _SHOWN
-    except (ValueError, TypeError, AttributeError, struct.error):  # one is damaged: each by itself
+    except (ValueError, TypeError, AttributeError, struct.error, sqlite3.OperationalError) as error:
+        if isinstance(error, sqlite3.OperationalError) and "decode" not in str(error):
+            raise
+        # one is damaged (a text that is no UTF-8 is an OperationalError): each by itself
         return [], "FALSE"
 
 
 def _other_rows(db: sqlite3.Connection, shown: str, at: datetime) -> List[SavedState]:
     """The rows that can't be had from columns, from their labels or entries."""
-    asked = f"SELECT key, id, label, label_seq = next_seq FROM states WHERE ({shown}) IS NOT TRUE"
+    asked = f"SELECT key, id, CAST(label AS BLOB), label_seq = next_seq FROM states WHERE ({shown}) IS NOT TRUE"
     return [
         row_of(id, read_label(label) if fresh else None, lambda key=key: texts(db, key), at)  # type: ignore[misc]
         for key, id, label, fresh in db.execute(asked).fetchall()

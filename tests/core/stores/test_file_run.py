@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -253,3 +254,50 @@ def test_whatever_is_done_in_a_run_the_list_of_another_process_tells_it(
         assert label.content == label_of("x", state._fold, state._next_seq)
 
     holds()
+
+
+def test_a_save_in_another_thread_takes_no_row_out_of_a_list(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FileStore(root)
+    for id in "abc":
+        store.save(State("a task", id=id))
+    listing = store._listing
+
+    class Found(dict[str, Any]):
+        def values(self) -> Any:
+            for value in super().values():
+                listing.forget("c")  # as a save does, right now
+                yield value
+
+    look = listing._look
+    monkeypatch.setattr(listing, "_look", lambda names: Found(look(names)))
+    assert sorted(row.id for row in store.list()) == ["a", "b", "c"]
+    assert sorted(row.id for row in store.list()) == ["a", "b", "c"]
+
+
+def test_a_ctrl_c_while_the_label_is_written_leaves_no_lock_behind(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FileStore(root)
+    _, lock = begun(store)
+
+    def stopped(id: str, run: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "_end_run", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        lock.release()
+    assert store.holder("x") is None
+    FileStore(root).lock("x").release()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_child_forked_during_a_save_does_not_wait_for_its_turn(root: Path) -> None:
+    state = State("a task", id="x")
+    with state._turns.wait():  # a thread of the parent has it
+        state._turns._thread = 1
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(5)
+            try:
+                FileStore(root).save(state)
+            finally:
+                os._exit(0 if (root / "x").exists() else 1)
+    assert os.waitpid(pid, 0)[1] == 0

@@ -333,3 +333,19 @@ def test_a_small_file_of_something_else_is_not_written_over(tmp_path: Path, cont
 def test_an_address_without_its_slashes_is_no_folder(address: str) -> None:
     with pytest.raises(ValueError, match="slashes"):
         open_store(address)
+
+
+@pytest.mark.parametrize("column", ["title", "label", "brief"])
+def test_a_text_that_is_no_utf8_hides_no_other_conversation(tmp_path: Path, column: str) -> None:
+    store = SQLiteStore(tmp_path / "runs.db")
+    for id in "ab":
+        store.save(State(f"task {id}", id=id))
+    store.close()
+    db = sqlite3.connect(tmp_path / "runs.db")
+    db.execute(f"UPDATE states SET {column} = CAST(x'ff41' AS TEXT), brief_seq = ? WHERE id = 'a'",
+               (None if column == "label" else 1,))  # fmt: skip
+    db.commit()
+    db.close()
+    assert {row.id: row.title for row in store.list()} == {"a": "task a", "b": "task b"}
+    assert store.load("a").task == "task a"
+    store.close()
