@@ -115,8 +115,11 @@ class AnthropicModel:
 
     def _written(self, request: Request) -> tuple[dict[str, Json], bytes]:
         """The body of a request, and as it is sent."""
-        body = body_of(request, self.name, self.info)
-        return body, encoded(body)
+        try:
+            body = body_of(request, self.name, self.info)
+            return body, encoded(body)
+        except (TypeError, ValueError, LookupError) as error:
+            raise ProviderError(f"the request can't be written as JSON: {error}") from error
 
     async def _events(self, client: AsyncAnthropic, body: dict[str, Json], data: bytes) -> AsyncStream[object]:
         import anthropic

@@ -74,6 +74,11 @@ class TestAReply:
         assert (reply.usage.input, reply.usage.output, reply.usage.requests) == (7, 9, 1)
         assert reply.usage.cost == pytest.approx((7 * 2 + 9 * 10) / 1e6)
 
+    async def test_what_can_not_be_written_is_told_as_an_error_of_the_request(self, api: ApiServer) -> None:
+        with pytest.raises(ProviderError, match="can't be written") as told:
+            await whole(model(api, "half \ud800"), asking())
+        assert not told.value.retryable
+
     async def test_small_pieces_are_read_many_at_once(self, api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
         reads = 0
         read = SocketStream.receive
