@@ -289,3 +289,20 @@ async def test_what_is_written_while_it_runs_elsewhere_stays_and_goes_out_afterw
         await it.press("enter")
         await it.until(lambda: "and more" in it.shown)
         assert it.box == ""
+
+
+async def test_the_same_words_are_found_again_after_esc_and_in_another_conversation(tmp_path: Path) -> None:
+    async with opened(tmp_path, ["a pear", "one more pear"]) as app:
+        transcript = app.main.chat.transcript
+        await app.send("First")
+        await app.command("/find pear")
+        await app.until(lambda: transcript.finding)
+        await app.press("escape")
+        assert not transcript.finding
+        await app.command("/find pear")
+        await app.until(lambda: transcript.finding)
+        await app.press("ctrl+n")
+        await app.send("Second")
+        assert not transcript.finding
+        await app.command("/find pear")
+        await app.until(lambda: transcript.finding)

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from fireside import Agent, FileStore, State, Text, ToolError, tool
+from fireside import Agent, FileStore, State, Text, Thinking, ToolError, tool
 from fireside.testing import FakeModel, tool_call
+from fireside_tui.search import Hit
 from fireside_tui.widgets import narrator
 from fireside_tui.widgets.narrator import Narrator, last_part
 
@@ -95,3 +96,46 @@ async def test_a_long_conversation_opens_at_its_end_and_is_whole_a_moment_later(
         chat.transcript.action_scroll_home()
         await app.pilot.pause()
         assert "message 0" in "\n".join(strip.text for strip in chat.transcript._view)
+
+
+async def test_thoughts_that_are_shown_before_all_is_told_are_shown_from_the_beginning(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(narrator, "LAST_PART", 4)
+    store = FileStore(tmp_path / "store")
+    state = State(id="thoughtful")
+
+    def think() -> None:
+        for n in range(8):
+            agent = Agent(FakeModel([[Thinking(f"thought {n}"), f"answer {n}"]]), store=store)
+            state.add_user_message(f"message {n}")
+            agent.run(state)
+
+    await asyncio.to_thread(think)
+    async with opened(tmp_path, [], store=store) as app:
+        await app.main.open(state.id)
+        chat = app.main.chat
+        assert not chat._whole.is_set()
+        app.main.do_thinking()
+        await chat.whole()
+        thoughts = [item for item in chat.transcript.items if item.kind == "thinking"]
+        assert [item.text for item in thoughts] == [f"thought {n}" for n in range(8)]
+        assert not any(item.folded for item in thoughts)
+
+
+async def test_a_place_that_was_found_is_not_gone_to_in_another_conversation(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(narrator, "LAST_PART", 4)
+    store = FileStore(tmp_path / "store")
+    state = await asyncio.to_thread(eventful, 12, store)
+    async with opened(tmp_path, ["fine"], store=store) as app:
+        await app.send("Another one")
+        other = app.current
+        going = asyncio.create_task(app.main._found_hit(Hit(state.id, "", "", 1, TODAY)))
+        while app.current is other:  # noqa: ASYNC110  nothing tells it
+            await asyncio.sleep(0)
+        app.main.show(other)
+        await going
+        assert app.current is other
+        assert app.main.chat.transcript.cursor is None

@@ -77,6 +77,7 @@ class FiresideApp(App[int]):
         self._own_server = bool(config.base_url) or agent is not None
         self._loading: asyncio.Task[tuple[Conversations, str, Conversation | Exception | None]] | None = None
         self._quit_asked = False
+        self._task_of_run: asyncio.Task[Any] | None = None
         self._ending = self._warm = False
         for theme in THEMES:
             self.register_theme(theme)
@@ -88,6 +89,22 @@ class FiresideApp(App[int]):
         return FiresideDriver if found is LinuxDriver else found
 
     # -- the start
+
+    def on_load(self) -> None:
+        """From here on Ctrl+C cancels this task, until the terminal gives it as a key."""
+        self._task_of_run = asyncio.current_task()
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl+C came in the middle of the start."""
+        return self._task_of_run is not None and self._task_of_run.cancelling() > 0
+
+    def _handle_exception(self, error: Exception) -> None:
+        """After a Ctrl+C in the middle of the start half of the screen is missing: what fails for that is nobody's mistake."""
+        if self.interrupted:
+            self._close_messages_no_wait()
+        else:
+            super()._handle_exception(error)
 
     def on_mount(self) -> None:
         """The first frame shows the empty screen; all that takes time comes after it."""
@@ -266,7 +283,7 @@ class FiresideApp(App[int]):
 
     def _take_signals(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             loop.add_signal_handler(number, partial(self._on_signal, number))
 
     def _on_signal(self, number: int) -> None:
@@ -321,6 +338,8 @@ def run_app(
     """Opens the app and gives its exit status. `warning` is shown at the top: a config file that could not be read, say."""
     app = FiresideApp(config, resume=resume, newest=newest, agent=agent, warning=warning)
     app.run()
+    if app.interrupted:
+        raise KeyboardInterrupt
     if isinstance(app._driver, FiresideDriver) and app._driver.hung_up:
         # what Python still holds for a terminal that is gone would turn the exit status into 120
         nowhere = os.open(os.devnull, os.O_WRONLY)

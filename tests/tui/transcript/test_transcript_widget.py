@@ -372,6 +372,21 @@ async def test_cursor_walks_over_messages_and_shows_them():
         check(transcript)
 
 
+async def test_the_cursors_bar_shines_while_the_transcript_has_the_focus_and_no_longer():
+    app = Chat(conversation(4))
+    async with app.run_test(size=(80, 20)) as pilot:
+        transcript = app.transcript
+        transcript.focus()
+        await drawn(pilot, transcript)
+        transcript.set_cursor("3")
+        for focused, look in ((transcript, "cursor"), (app.query_one(Input), "cursor-off")) * 2:
+            focused.focus()
+            await drawn(pilot, transcript)
+            bars = [segment.style for strip in transcript._view for segment in strip if segment.text == "▎ "]
+            assert bars
+            assert set(bars) == {transcript._painter.style((look,))}
+
+
 async def test_only_web_links_can_be_chosen_and_their_target_is_shown():
     text = (
         "[good](https://good.example/x) [file](file:///etc/passwd) [mail](mailto:a@b.c) [js](javascript:alert(1)) "

@@ -52,7 +52,8 @@ class ConversationCommands(MainBase):
     async def _found_hit(self, hit: Hit | None) -> None:
         if hit is not None and await self.open(hit.id):
             await self.chat.whole()
-            self._go_to(hit.seq)
+            if self.current is not None and self.current.id == hit.id:  # else another one was opened meanwhile
+                self._go_to(hit.seq)
 
     def _go_to(self, seq: int) -> None:
         keys = {item.key for item in self.chat.transcript.items}
@@ -64,6 +65,8 @@ class ConversationCommands(MainBase):
         """Words in this conversation."""
         await self.chat.whole()
         transcript = self.chat.transcript
+        if not transcript.finding:  # Esc, or another conversation, took the marks away
+            self._found = ""
         if argument and argument != self._found:
             count = transcript.find(argument)
             self._found = argument if count else ""

@@ -180,6 +180,11 @@ class Actions(Canvas):
         roll.anchor = target if target[2] >= above else roll.back(target[0], target[1], above - target[2])
 
     # -- find
+    @property
+    def finding(self) -> bool:
+        """Whether hits are marked."""
+        return self._search is not None
+
     def find(self, query: str) -> int:
         """Marks all hits of `query` (letters' case aside) and gives their number; "" clears."""
         self._join()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.events import Blur, Focus, Resize
+from textual.events import Resize
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
@@ -309,13 +309,9 @@ class Canvas(ScrollView):
         self._view = []
         self._redraw()
 
-    def on_focus(self, event: Focus) -> None:
-        """The cursor's bar shines."""
-        if self._cursor is not None:
-            self._redraw()
-
-    def on_blur(self, event: Blur) -> None:
-        """The cursor's bar is dimmed."""
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """The cursor's bar shines, or is dimmed. (`on_focus` comes too early: `has_focus` still says what was before.)"""
+        super().watch_has_focus(_has_focus)
         if self._cursor is not None:
             self._redraw()
 

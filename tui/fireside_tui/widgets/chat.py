@@ -125,19 +125,25 @@ class Chat(Pane, Vertical, Listener):
         self._narrator = narrator
         self._whole.clear()
         if first:
-            self.run_worker(self._tell_before(narrator, next(iter(items), ""), partial(tell, history)))
+            first_key, thinking = next(iter(items), ""), self.show_thinking
+            self.run_worker(self._tell_before(narrator, first_key, partial(tell, history), thinking))
         else:
             self._whole.set()
         self.update_lines()
 
     async def _tell_before(
-        self, narrator: Narrator, first: str, tell: Callable[[], tuple[Narrator, dict[str, Item]]]
+        self, narrator: Narrator, first: str, tell: Callable[[], tuple[Narrator, dict[str, Item]]], thinking: bool
     ) -> None:
-        """Tells all in a thread, and puts what stands before the item `first` above it."""
+        """Tells all in a thread, its thoughts shown if `thinking`, and puts what stands before the item `first` above it."""
         await self.painted()
         _, items = await asyncio.to_thread(tell)
         if self._narrator is narrator:
-            self.transcript.prepend(takewhile(lambda item: item.key != first, items.values()))
+            before = list(takewhile(lambda item: item.key != first, items.values()))
+            if narrator.show_thinking != thinking:  # thoughts were shown or folded meanwhile
+                for item in before:
+                    if item.kind == "thinking":
+                        item.folded = not narrator.show_thinking
+            self.transcript.prepend(before)
             self._whole.set()
 
     async def whole(self) -> None:
