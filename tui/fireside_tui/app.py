@@ -205,7 +205,7 @@ class FiresideApp(App[int]):
             main.appear()
             await main.painted()
         await (listed or conversations.refresh())
-        if self._resume and main.current is not None and main.current.empty:
+        if self._resume and not isinstance(first, Conversation) and main.current is not None and main.current.empty:
             id = resumed(self._resume, conversations.rows) or self._resume
             self._show_first(await _opened(conversations, id), last=True)
         elif self._newest and not main.chat.composer.text:
