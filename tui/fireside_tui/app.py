@@ -164,8 +164,7 @@ class FiresideApp(App[int]):
         try:
             await self._open_store()
         finally:
-            gc.freeze()  # else the first collection goes through all that the start made
-            gc.enable()
+            _collect_garbage()
 
     async def _load(self) -> tuple[Conversations, str, Conversation | Exception | None]:
         """The store, what is wrong with it, and the conversation that was asked for: in threads, while the screen is made."""
@@ -204,6 +203,7 @@ class FiresideApp(App[int]):
             self._show_first(first)
             main.appear()
             await main.painted()
+        _collect_garbage()  # a store that is far away may take long to tell its list
         await (listed or conversations.refresh())
         if self._resume and not isinstance(first, Conversation) and main.current is not None and main.current.empty:
             id = resumed(self._resume, conversations.rows) or self._resume
@@ -299,6 +299,12 @@ class FiresideApp(App[int]):
         for widget in self.screen.walk_children():
             if isinstance(widget, Widget):
                 widget.refresh()
+
+
+def _collect_garbage() -> None:
+    """The start is over: what it made is left out, or the first collection would go through all of it."""
+    gc.freeze()
+    gc.enable()
 
 
 async def _opened(conversations: Conversations, id: str) -> Conversation | Exception:
