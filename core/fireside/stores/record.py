@@ -64,12 +64,16 @@ class SavedState(NamedTuple):
         if status == "running" and not running:
             status = "interrupted"
         task = label.get("task", "")
+        title = label.get("title") or shortened(task)
+        made, moved = (datetime.fromisoformat(label[name]) for name in ("created_at", "updated_at"))
+        if not isinstance(task, str) or not isinstance(title, str) or made.tzinfo is None or moved.tzinfo is None:
+            raise ValueError("a text is none, or a time has no zone")
         return cls(
             label["id"],
             task,
-            label.get("title") or shortened(task),
-            datetime.fromisoformat(label["created_at"]),
-            datetime.fromisoformat(label["updated_at"]),
+            title,
+            made,
+            moved,
             label["turn"],
             label.get("stopped_by"),
             status,

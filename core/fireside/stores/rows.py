@@ -10,7 +10,8 @@ import struct
 from builtins import list as List
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from operator import itemgetter
+from itertools import repeat
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from fireside.errors import ConflictError
@@ -142,42 +143,48 @@ def brief_of(columns: tuple[Any, ...]) -> tuple[str, bytes | None] | None:
     return (status if by is None else f"{status} {by}"), (counts if any(numbers) or cost is not None else None)
 
 
-class _Briefs(dict[str, tuple[str | None, str]]):
-    """What stopped it and the status, by the text of both; a list has few of them."""
+def rows_from_brief(chunk: Iterable[Sequence[Any]]) -> Iterable[SavedState]:
+    """The rows of some of `BRIEF`. Raises `ValueError`, `TypeError` or `struct.error` where one of them is damaged.
 
-    def __missing__(self, brief: str) -> tuple[str | None, str]:
-        status, space, by = brief.partition(" ")
-        self[brief] = found = (by if space else None, status)
-        return found
+    Column by column, so that no line of Python runs for each row: that takes a fifth of the time off a list.
+    """
+    ids, tasks, titles, *times, briefs, counts = zip(*chunk, strict=True)
+    made, moved = ([*map(datetime.fromisoformat, texts)] for texts in times)
+    if None in map(_zone, made) or None in map(_zone, moved):
+        raise ValueError("a time has no zone")
+    for texts in (ids, tasks, titles):
+        "".join(texts)  # raises TypeError where one is none
+    ends = {pair: _end_of(*pair) for pair in {*zip(briefs, counts, strict=True)}}
+    if len(ends) == 1:
+        tails: Iterable[Iterable[Any]] = map(repeat, *ends.values())
+    else:
+        tails = zip(*map(ends.__getitem__, zip(briefs, counts, strict=True)), strict=True)
+    return map(tuple.__new__, repeat(SavedState), zip(ids, tasks, titles, made, moved, *tails))  # noqa: B905  repeats
 
 
-def rows_from_brief(rows: Iterable[Sequence[Any]]) -> List[SavedState]:
-    """The rows of `BRIEF`. Raises `ValueError`, `TypeError` or `struct.error` where one of them is damaged."""
-    new, when, briefs = tuple.__new__, datetime.fromisoformat, _Briefs()
-    short, long, size = _COUNTS.unpack, _COST.unpack, _COUNTS.size
-    out = []
-    for id, task, title, made, moved, brief, counts in rows:
-        by, status = briefs[brief]
-        if counts is None:
-            turn, usage = 0, _NOTHING
-        elif len(counts) == size:
-            turn, *tokens = short(counts)
-            usage = new(Usage, (*tokens, None))
-        else:
-            turn, *tokens = long(counts)
-            usage = new(Usage, tokens)
-        out.append(new(SavedState, (id, task, title, when(made), when(moved), turn, by, status, usage)))
-    return out
+def _end_of(brief: str, counts: bytes | None) -> tuple[int, str | None, str, Usage]:
+    """What stands behind the times of a row: turn, what stopped it, status, usage."""
+    status, space, by = brief.partition(" ")
+    turn, usage = 0, _NOTHING
+    if counts is not None:
+        turn, *tokens = (_COUNTS if len(counts) == _COUNTS.size else _COST).unpack(counts)
+        usage = tuple.__new__(Usage, tokens if len(tokens) == len(Usage._fields) else (*tokens, None))
+    return turn, by if space else None, status, usage
 
 
 def as_it_runs(rows: Iterable[SavedState], runs: Callable[[str], bool]) -> List[SavedState]:
     """The rows of a list, newest first; `runs` says whether somebody holds a State's lock."""
-    out = [row._replace(status="interrupted") if row.status == "running" and not runs(row.id) else row for row in rows]
+    out = [*rows]
+    if "running" in map(_status, out):
+        out = [
+            row._replace(status="interrupted") if row.status == "running" and not runs(row.id) else row for row in out
+        ]
     out.sort(key=_updated_at, reverse=True)
     return out
 
 
-_updated_at = itemgetter(SavedState._fields.index("updated_at"))
+_updated_at, _status = (itemgetter(SavedState._fields.index(name)) for name in ("updated_at", "status"))
+_zone = attrgetter("tzinfo")
 
 
 def _encodes(text: str) -> bool:

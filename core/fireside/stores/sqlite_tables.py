@@ -5,6 +5,7 @@ A conversation is a row of `states` and its entries; a label is kept as its JSON
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import struct
 from builtins import list as List
@@ -88,7 +89,7 @@ def _shown_rows(db: sqlite3.Connection) -> tuple[List[SavedState], str]:
         shown = "label_seq = next_seq AND created_at IS NOT NULL"
         return rows_from_columns(db.execute(f"SELECT {COLUMNS} FROM states WHERE {shown}")), shown
     try:
-        return rows_from_brief(db.execute(f"SELECT {BRIEF} FROM states WHERE {_SHOWN}")), _SHOWN
+        return _brief_rows(db), _SHOWN
     except (ValueError, TypeError, AttributeError, struct.error, sqlite3.OperationalError) as error:
         if isinstance(error, sqlite3.OperationalError) and "decode" not in str(error):
             raise
@@ -96,13 +97,28 @@ def _shown_rows(db: sqlite3.Connection) -> tuple[List[SavedState], str]:
         return [], "FALSE"
 
 
+def _brief_rows(db: sqlite3.Connection) -> List[SavedState]:
+    (kept,) = db.execute("PRAGMA cache_size").fetchone()
+    db.execute("PRAGMA cache_size = 50")  # each page is looked at once: to keep them costs the memory's time
+    try:
+        found = db.execute(f"SELECT {BRIEF} FROM states WHERE {_SHOWN}")
+        out: List[SavedState] = []
+        while chunk := found.fetchmany(200):
+            out += rows_from_brief(chunk)
+        return out
+    finally:
+        db.execute(f"PRAGMA cache_size = {kept}")
+
+
 def _other_rows(db: sqlite3.Connection, shown: str, at: datetime) -> List[SavedState]:
     """The rows that can't be had from columns, from their labels or entries."""
-    asked = f"SELECT key, id, CAST(label AS BLOB), label_seq = next_seq FROM states WHERE ({shown}) IS NOT TRUE"
-    return [
-        row_of(id, read_label(label) if fresh else None, lambda key=key: texts(db, key), at)  # type: ignore[misc]
-        for key, id, label, fresh in db.execute(asked).fetchall()
-    ]
+    columns = "key, CAST(id AS BLOB), CAST(label AS BLOB), label_seq = next_seq"
+    out = []
+    for key, id, label, fresh in db.execute(f"SELECT {columns} FROM states WHERE ({shown}) IS NOT TRUE").fetchall():
+        known = read_label(label) if fresh else None
+        with contextlib.suppress(UnicodeDecodeError):  # no id of ours: nothing could be done with the row
+            out.append(row_of(id.decode(), known, lambda key=key: texts(db, key), at))  # type: ignore[misc]
+    return out
 
 
 def lacks_columns(db: sqlite3.Connection) -> bool:

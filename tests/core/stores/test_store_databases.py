@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sqlite3
@@ -335,17 +336,35 @@ def test_an_address_without_its_slashes_is_no_folder(address: str) -> None:
         open_store(address)
 
 
-@pytest.mark.parametrize("column", ["title", "label", "brief"])
-def test_a_text_that_is_no_utf8_hides_no_other_conversation(tmp_path: Path, column: str) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(f"{column} = CAST(x'ff41' AS TEXT)" for column in ("title", "label", "brief")),
+        *(f"{column} = {value}" for column in ("title", "task", "updated_at", "brief") for value in ("NULL", "x'00'")),
+        "updated_at = '2026-01-01T00:00:00'",
+        "counts = x'00'",
+        "label = json_set(label, '$.updated_at', '2026-01-01'), created_at = NULL",
+    ],
+)
+def test_a_value_that_is_damaged_hides_no_conversation(tmp_path: Path, damage: str) -> None:
     store = SQLiteStore(tmp_path / "runs.db")
     for id in "ab":
         store.save(State(f"task {id}", id=id))
     store.close()
-    db = sqlite3.connect(tmp_path / "runs.db")
-    db.execute(f"UPDATE states SET {column} = CAST(x'ff41' AS TEXT), brief_seq = ? WHERE id = 'a'",
-               (None if column == "label" else 1,))  # fmt: skip
-    db.commit()
-    db.close()
-    assert {row.id: row.title for row in store.list()} == {"a": "task a", "b": "task b"}
+    stale = ", brief_seq = NULL" if damage.startswith("label") else ""
+    with contextlib.closing(sqlite3.connect(tmp_path / "runs.db")) as db:
+        db.execute(f"UPDATE states SET {damage}{stale} WHERE id = 'a'")
+        db.commit()
+    assert {row.id: (row.task, row.title) for row in store.list()} == {"a": ("task a",) * 2, "b": ("task b",) * 2}
     assert store.load("a").task == "task a"
+    store.close()
+
+
+def test_an_id_that_is_none_hides_no_conversation(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "runs.db")
+    store.save(State("task b", id="b"))
+    with contextlib.closing(sqlite3.connect(tmp_path / "runs.db")) as db:
+        db.execute("INSERT INTO states (id, next_seq) VALUES (CAST(x'ff41' AS TEXT), 0), (x'41', 0)")
+        db.commit()
+    assert "b" in [row.id for row in store.list()]
     store.close()
