@@ -234,6 +234,7 @@ def rows(bench: Bench) -> None:
     bare(bench)
     with bench.fireside(store=bench.store(0, CONVERSATIONS)) as screen:
         bench.add(rows=screen.shown(hit(0)) - screen.began)
+        bench.add(rows_whole=screen.shown(f"{CONVERSATIONS:,}") - screen.began)
         screen.rest(2.5)
         screen.send(CTRL_O)
         screen.settle()

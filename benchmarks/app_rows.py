@@ -77,6 +77,7 @@ ROWS = [
     Row("page worst", "– worst of a round", "ms"),
     Row("page jumps", "– jumps", ""),
     Row("rows", "10,000 conversations: first rows past the start", "s", 0.2, past="start"),
+    Row("rows whole", "– all of them", "s", past="start"),
     Row("filter", "– filter, key to screen: median", "ms", 0.020),
     Row("filter worst", "– filter, worst of a round", "ms"),
     Row("rows memory", "– peak memory", "MB"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,12 +14,13 @@ from fireside.testing import FakeModel
 from fireside_tui.app import FiresideApp
 from fireside_tui.config import Config, Paths
 from fireside_tui.conversations import Conversations, Row, Titles, by_day
+from fireside_tui.device import Device
 from fireside_tui.widgets.chat import Chat
 from fireside_tui.widgets.row_list import RowList
-from fireside_tui.widgets.sidebar import Sidebar
+from fireside_tui.widgets.sidebar import Sidebar, SidebarTitle
 from textual.screen import Screen
 
-from tests.tui.app_support import Calls, calls_of, opened
+from tests.tui.app_support import Calls, Opened, calls_of, opened
 
 MANY = 10_000
 NOW = datetime.now(UTC)
@@ -127,6 +129,40 @@ async def test_the_first_rows_wait_for_nothing_but_the_list(tmp_path: Path, monk
             assert shown.count == 1
     assert seen == [1]  # it was being read before the rest of the screen was made
     assert looks.count == 1
+
+
+class FarAway(Many):
+    """Its list comes when it is let go; a glance is quick."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.go = threading.Event()
+
+    def glance(self) -> list[SavedState]:  # type: ignore[override]
+        return ALL[:100]
+
+    def list(self) -> list[SavedState]:  # type: ignore[override]
+        assert self.go.wait(20)
+        return ALL
+
+
+async def test_the_last_conversations_are_there_before_the_list_is(tmp_path: Path) -> None:
+    places = Paths(tmp_path / "config.toml", tmp_path / "data", tmp_path / "cache")
+    Device(places.device_file).set_draft("id5000", "of one that is not in the glance")
+    store = FarAway(tmp_path / "store")
+    app = FiresideApp(Config(), agent=Agent(FakeModel([]), store=store), places=places)
+    async with app.run_test() as pilot:
+        it = Opened(app, pilot)
+        title = app.main.sidebar.query_one(SidebarTitle)
+        await it.until(lambda: app.main.ready.is_set() and bool(app.main.sidebar.rows.lines))
+        assert it.titles == [f"talk {n}" for n in range(100)]
+        assert str(title.render()) == "Conversations"
+        await it.press("ctrl+o", "down", "down")
+        assert app.main.sidebar.rows.cursor_id == "id2"
+        store.go.set()
+        await it.until(lambda: str(title.render()) == "Conversations  10,000")
+        assert it.titles == [f"talk {n}" for n in range(MANY)]
+        assert app.main.sidebar.rows.cursor_id == "id2"
 
 
 @pytest.mark.parametrize("typed", ["", "a", "ab c", "ab cd", "cd a", " x ", "xa xa", "nothing"])

@@ -174,7 +174,9 @@ class FiresideApp(App[int]):
     def _conversations(self) -> tuple[Conversations, str]:
         from fireside_tui.start import conversations_for
 
-        return conversations_for(self.config, self._agent, self.paths)
+        conversations, warning = conversations_for(self.config, self._agent, self.paths)
+        conversations.glance()
+        return conversations, warning
 
     async def _open_store(self) -> None:
         main = self.main
@@ -184,6 +186,7 @@ class FiresideApp(App[int]):
             conversations, warning, first = await self._loading
         else:
             conversations, warning, first = await self._load()
+            main.list_of(conversations)
             # a long list takes its time: it is read while the rest of the screen is made
             listed = asyncio.ensure_future(conversations.refresh())
             await asyncio.sleep(0)  # it begins now

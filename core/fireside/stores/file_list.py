@@ -24,6 +24,7 @@ class Listing:
     def __init__(self, root: str) -> None:
         self._root = root
         self._rows: index.Rows = {}
+        self._index = index.Index(root)
 
     def rows(self) -> tuple[list[str], list[SavedState]]:
         """The names in the folder, and the rows of those that are conversations; an open run is `"running"`."""
@@ -37,35 +38,49 @@ class Listing:
         self._rows = found
         return names, rows
 
+    def glance(self) -> list[SavedState]:
+        """The rows of some that changed lately, as they are now."""
+        found = []
+        for name, kept in self._index.last().items():
+            try:
+                log = os.stat(f"{self._root}/{name}/log.jsonl")
+            except OSError:
+                continue
+            stamp = log.st_ino, log.st_size, log.st_mtime_ns
+            row = index.row_in(kept, stamp) or self._row(name, kept[3], stamp)
+            if row is not None:
+                found.append(row)
+        return found
+
     def forget(self, name: str, *, for_good: bool = False) -> None:
         """The row of this name has to be made again; `for_good`: it is deleted, and no file may tell of it."""
         self._rows.pop(name, None)
         if for_good:
-            index.forget(self._root)
+            self._index.forget()
 
     def _look(self, names: list[str]) -> index.Rows:
-        before, stat, root = self._rows, os.stat, self._root
+        before, root, stat = self._rows, self._root, os.stat
         rows: index.Rows = {}
-        written = index.read(root) if not before and len(names) >= index.WORTH else None
-        made = 0
+        written = self._index.read() if not before and len(names) >= index.WORTH else {}
+        made = []
         for name in names:
             try:
-                found = stat(f"{root}/{name}/log.jsonl")
-                stamp = found.st_ino, found.st_size, found.st_mtime_ns
+                log = stat(f"{root}/{name}/log.jsonl")
+                stamp = log.st_ino, log.st_size, log.st_mtime_ns
             except OSError:
                 if not os.path.lexists(f"{root}/{name}/snapshot.json"):
                     continue
                 stamp = (0, 0, 0)
-            known = before.get(name)
+            known, kept = before.get(name), written.get(name)
             if known is not None and known[0] == stamp:
                 rows[name] = known
-            elif written is not None and (row := written(name, stamp)) is not None:
+            elif kept is not None and (row := index.row_in(kept, stamp)) is not None:
                 rows[name] = (stamp, row)
             elif (state_id := id_of(name)) is not None and (row := self._row(name, state_id, stamp)) is not None:
                 rows[name] = (stamp, row)
-                made += 1
-        if made >= index.WORTH:
-            index.write(root, rows)
+                if row.status != "running":  # that one changes again at once
+                    made.append(name)
+        self._index.keep(rows, made)
         return rows
 
     def _row(self, name: str, state_id: str, stamp: index.Stamp) -> SavedState | None:

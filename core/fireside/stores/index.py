@@ -1,6 +1,9 @@
-"""What a list of many conversations showed last, for the next process: derived, checked row by row, thrown away at will.
+"""What a list of many conversations found, kept for the next process: derived, checked row by row, thrown away at will.
 
 A row is believed only while its log is the file, of the size and the time, that it was made from. It knows the contract.
+
+The file has lines of rows, each line behind its checksum; a later row of a name stands for the earlier ones. So a list adds
+what it had to make anew, and the end of the file tells of the conversations that changed last.
 """
 
 from __future__ import annotations
@@ -9,8 +12,9 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 from zlib import crc32
 
 from fireside.messages import Usage
@@ -21,59 +25,116 @@ Stamp = tuple[int, int, int]
 Rows = dict[str, tuple[Stamp, SavedState]]
 
 WORTH = 500
-"""So many rows that had to be made anew are worth writing down."""
+"""So many conversations are worth the file."""
+LINE = 50
+"""Rows in a line."""
+LAST = 100
+"""Rows that are enough of the last ones."""
+END = 1 << 17
+"""Bytes at the end of the file in which there is a whole line."""
+_NOTHING = Usage()
 
 
-def path_of(root: str) -> str:
-    """Where it lies."""
-    return f"{root}/.list"
+class Index:
+    """The file of a store's folder. It fails in silence: what it lacks is read from the labels."""
 
+    def __init__(self, root: str) -> None:
+        self._root, self._path = root, f"{root}/.list"
+        self._count = -1  # rows in the file; -1 where it is not there, or was never read
 
-def read(root: str) -> Callable[[str, Stamp], SavedState | None]:
-    """Gives the row of a name, if it was made from the log with this stamp."""
-    try:
-        data = read_whole(path_of(root))
-        head, body = data[:9], data[9:]
-        rows = json.loads(body) if head == b"%08x\n" % crc32(body) else {}
-    except (OSError, ValueError, RecursionError):
-        rows = {}
-    get, new, when = rows.get, tuple.__new__, datetime.fromisoformat
-
-    def row(name: str, stamp: Stamp) -> SavedState | None:
-        kept = get(name)
-        if kept is None or tuple(kept[:3]) != stamp:
-            return None
-        # the tuples' own constructors: those of the classes are written in Python, and there are thousands of rows
-        usage = new(Usage, kept[11:17])
-        return new(SavedState, (*kept[3:6], when(kept[6]), when(kept[7]), *kept[8:11], usage))
-
-    return row
-
-
-def write(root: str, rows: Rows) -> None:
-    """Writes it down, without a wait; fails in silence."""
-    kept = {}
-    for name, (stamp, row) in rows.items():
-        u = row.usage
-        times = row.created_at.isoformat(), row.updated_at.isoformat()
-        tokens = u.input, u.output, u.cache_read, u.cache_write, u.requests, u.cost
-        kept[name] = (*stamp, row.id, row.task, row.title, *times, row.turn, row.stopped_by, row.status, *tokens)
-    body = json.dumps(kept, separators=(",", ":")).encode()
-    made = f"{root}/.list-{secrets.token_hex(4)}"
-    try:
-        fd = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(b"%08x\n" % crc32(body) + body)
-        os.replace(made, path_of(root))
-    except OSError:
+    def read(self) -> dict[str, Any]:
+        """All rows, by name, for `row_in`."""
+        rows: dict[str, Any] = {}
+        self._count = -1
         with contextlib.suppress(OSError):
-            os.unlink(made)
+            data = read_whole(self._path)
+            self._count = 0
+            for line in _lines(data.split(b"\n")):
+                rows.update(line)
+                self._count += len(line)
+        return rows
+
+    def last(self) -> dict[str, Any]:
+        """Rows at the end of the file, by name."""
+        rows: dict[str, Any] = {}
+        with contextlib.suppress(OSError):
+            start = max(0, os.stat(self._path).st_size - END)
+            for line in _lines(reversed(read_whole(self._path, start).split(b"\n"))):
+                rows = line | rows
+                if len(rows) >= LAST:
+                    break
+        return rows
+
+    def keep(self, rows: Rows, made: list[str]) -> None:
+        """Writes down the rows that were `made` anew; all of them where that is better. Doesn't wait for the disk."""
+        if len(rows) < WORTH or not (made or self._count < 0):
+            return
+        grown = self._count + 2 * len(made) > 2 * len(rows)
+        if self._count < 0 or grown or not (names := self._add(rows, made)):
+            names = self._replace(rows)
+        # one that was deleted meanwhile may have been written down after `forget`
+        if any(not os.path.lexists(f"{self._root}/{name}") for name in names):
+            self.forget()
+
+    def forget(self) -> None:
+        """Throws it away: it may tell of a conversation that is deleted."""
+        self._count = -1
+        with contextlib.suppress(OSError):
+            os.unlink(self._path)
+
+    def _add(self, rows: Rows, names: list[str]) -> list[str]:
+        with contextlib.suppress(OSError), open(os.open(self._path, os.O_WRONLY | os.O_APPEND), "wb") as file:
+            self._write(file, rows, names)
+            self._count += len(names)
+            return names
+        return []
+
+    def _replace(self, rows: Rows) -> list[str]:
+        made = f"{self._root}/.list-{secrets.token_hex(4)}"
+        names = sorted(rows, key=lambda name: rows[name][1].updated_at)
+        try:
+            with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                self._write(file, rows, names)
+            os.replace(made, self._path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(made)
+            return []
+        self._count = len(names)
+        return names
+
+    @staticmethod
+    def _write(file: Any, rows: Rows, names: list[str]) -> None:
+        for start in range(0, len(names), LINE):
+            line = {name: _kept(*rows[name]) for name in names[start : start + LINE]}
+            body = json.dumps(line, separators=(",", ":")).encode()
+            file.write(b"%08x %s\n" % (crc32(body), body))
 
 
-def forget(root: str) -> None:
-    """Throws it away: it may tell of a conversation that is deleted."""
-    with contextlib.suppress(OSError):
-        os.unlink(path_of(root))
+def row_in(kept: Any, stamp: Stamp) -> SavedState | None:
+    """The row, if it was made from the log with this stamp."""
+    ino, size, time, id, task, title, made, moved, turn, by, status, usage = kept
+    if (ino, size, time) != stamp:
+        return None
+    # the tuples' own constructors: those of the classes are written in Python, and there are thousands of rows
+    new, when = tuple.__new__, datetime.fromisoformat
+    spent = new(Usage, usage) if usage else _NOTHING
+    return new(SavedState, (id, task, title, when(made), when(moved), turn, by, status, spent))
 
 
-__all__ = ["WORTH", "forget", "read", "write"]
+def _kept(stamp: Stamp, row: SavedState) -> tuple[Any, ...]:
+    usage = row.usage if row.usage != _NOTHING else None
+    times = row.created_at.isoformat(), row.updated_at.isoformat()
+    return (*stamp, row.id, row.task, row.title, *times, row.turn, row.stopped_by, row.status, usage)
+
+
+def _lines(data: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Those of the lines that are whole."""
+    for line in data:
+        body = line[9:]
+        if line[:9] == b"%08x " % crc32(body):
+            with contextlib.suppress(ValueError, RecursionError):
+                yield json.loads(body)
+
+
+__all__ = ["WORTH", "Index", "row_in"]

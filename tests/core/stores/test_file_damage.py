@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from fireside.errors import ConflictError
 from fireside.state import State
-from fireside.stores import index
 from fireside.stores.file import FileStore
 
 
@@ -346,48 +345,3 @@ class TestTheFolder:
         state.add_user_message("and mine")
         store.save(state)
         assert texts(store.load("x"))[-2:] == ["from the other", "and mine"]
-
-
-class TestTheIndex:
-    @pytest.fixture(autouse=True)
-    def _worth(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(index, "WORTH", 3)
-
-    def many(self, store: FileStore) -> dict[str, State]:
-        return {f"id-{n}": saved(store, f"id-{n}", 2) for n in range(5)}
-
-    def test_a_fresh_list_reads_it_in_place_of_the_labels(
-        self, root: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.many(store)
-        expected = store.list()
-        assert (root / ".list").stat().st_mode & 0o777 == 0o600
-        fresh = FileStore(root)
-        monkeypatch.setattr(fresh._listing, "_row", None)
-        assert fresh.list() == expected
-
-    def test_what_changed_since_is_read_anew(self, root: Path, store: FileStore) -> None:
-        states = self.many(store)
-        store.list()
-        states["id-2"].rename("Another title")
-        store.save(states["id-2"])
-        saved(store, "id-9")
-        rows = {row.id: row.title for row in FileStore(root).list()}
-        assert rows["id-2"] == "Another title"
-        assert len(rows) == 6
-
-    @pytest.mark.parametrize("data", [b"", b"{}", b"\0" * 500, b"00000000\n{}", None])
-    def test_it_is_not_believed_when_it_is_damaged(self, root: Path, store: FileStore, data: bytes | None) -> None:
-        self.many(store)
-        expected = store.list()
-        path = root / ".list"
-        path.write_bytes(path.read_bytes().replace(b"message", b"massage") if data is None else data)
-        assert FileStore(root).list() == expected
-
-    def test_nothing_of_a_deleted_conversation_is_left(self, root: Path, store: FileStore) -> None:
-        self.many(store)
-        saved(store, "secret")
-        store.list()
-        store.delete("secret")
-        assert not [path for path in root.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
-        assert len(FileStore(root).list()) == 5

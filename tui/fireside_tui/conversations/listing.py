@@ -26,6 +26,9 @@ class Listing:
             return False
         return all(map(is_, self._items, other._items)) or self._items == other._items
 
+    def __len__(self) -> int:
+        return len(self._items)
+
     __hash__ = None  # type: ignore[assignment]
 
     def get(self, id: str) -> Item | None:
@@ -50,18 +53,21 @@ class Listing:
         return in_order([item for item in self._items if item.id not in own], own.values())
 
 
-def own_rows(here: Mapping[str, Conversation], listed: Listing, device: Device) -> dict[str, Row]:
-    """The rows of which more is known than the store tells: those that are open here, drafts, and marked ones. Few."""
+def own_rows(here: Mapping[str, Conversation], listed: Listing, device: Device, *, drafts: bool) -> dict[str, Row]:
+    """The rows of which more is known than the store tells: those that are open here, drafts, and marked ones. Few.
+
+    `drafts`: those of no conversation have rows of their own.
+    """
     own = {id: _row_of(conversation) for id, conversation in here.items() if conversation.state.history}
-    drafts = device.drafts
-    for id, draft in drafts.items():
+    kept = device.drafts
+    for id, draft in kept.items() if drafts else ():
         if id not in own and listed.get(id) is None and draft.text.strip():
             own[id] = Row(id, draft.text.strip().partition("\n")[0][:200], "draft", draft.at)
-    for id in {*drafts, *device.marked}:
+    for id in {*kept, *device.marked}:
         item = own.get(id) or listed.get(id)
         if item is not None:
             row = row_of(item)
-            own[id] = replace(row, unread=device.is_unread(id), pinned=device.is_pinned(id), draft=id in drafts)
+            own[id] = replace(row, unread=device.is_unread(id), pinned=device.is_pinned(id), draft=id in kept)
     return own
 
 

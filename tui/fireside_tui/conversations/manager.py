@@ -58,6 +58,8 @@ class Conversations:
         self.current: Conversation | None = None
         """The one on the screen: its answers are not marked as unread."""
         self._open: dict[str, Conversation] = {}
+        self.glanced = False
+        """Whether the list holds the last ones alone as yet."""
         self._listed = Listing()
         self._edits = 0  # how often one was deleted or brought back
         self._gone: set[str] = set()
@@ -89,22 +91,29 @@ class Conversations:
 
     def _own_rows(self) -> dict[str, Row]:
         here = {id: conversation for id, conversation in self._open.items() if id not in self._gone}
-        return own_rows(here, self._listed, self.device)
+        return own_rows(here, self._listed, self.device, drafts=not self.glanced)
 
     def running(self) -> list[Conversation]:
         """Those that run here."""
         return [conversation for conversation in self._open.values() if conversation.running]
+
+    def glance(self) -> None:
+        """The last conversations, as far as they can be had at once: for a thread, before the first `refresh`."""
+        with contextlib.suppress(Exception):  # what is wrong, `refresh` tells
+            self._listed = Listing(self.store.glance())
+            self.glanced = bool(self._listed)
 
     async def refresh(self) -> None:
         """Reads the store's list again, and what other processes did to the conversations that are open here."""
         try:
             listed, changed = await self._list()
         except Exception as error:
-            self.trouble = explain(error)
+            self.trouble, self.glanced = explain(error), False
             self.on_rows()
             return
         self.trouble = None
         before, self._listed = self._listed, listed
+        changed, self.glanced = changed or self.glanced, False
         for id, conversation in list(self._open.items()):
             row = listed.get(id)
             if isinstance(row, SavedState):

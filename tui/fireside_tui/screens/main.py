@@ -137,10 +137,16 @@ class MainScreen(ListKeys):
             self.appear()
         self.set_interval(KEEP_DRAFT, self._keep_draft_soon)
 
-    def begin(self, conversations: Conversations) -> None:
-        """The store is open."""
+    def list_of(self, conversations: Conversations) -> None:
+        """The store is open: what is known of its list is shown."""
         self.conversations = conversations
         conversations.on_rows = self.rows_changed
+        if conversations.items:
+            self.show_rows()
+
+    def begin(self, conversations: Conversations) -> None:
+        """The store is open, and the chat is there."""
+        self.list_of(conversations)
         typed = self.chat.composer.text
         conversation = conversations.new()
         conversations.current = conversation
@@ -266,7 +272,9 @@ class MainScreen(ListKeys):
         self._rows_due, self._rows_shown = False, time.monotonic()
         trouble = self.conversations.trouble
         asking = sum(conversation.approval is not None for conversation in self.conversations.running())
-        self.sidebar.show(self.conversations.items, trouble.text if trouble else "", asking)
+        self.sidebar.show(
+            self.conversations.items, trouble.text if trouble else "", asking, not self.conversations.glanced
+        )
         current = self.current
         self.sidebar.rows.set_open(current.id if current is not None else None)
         if current is not None and not current.empty and not self.in_list and not self.sidebar.filter.has_focus:

@@ -134,12 +134,15 @@ class Sidebar(Pane, Vertical):
         """The filter."""
         return self.query_one(Filter)
 
-    def show(self, items: list[Item], trouble: str = "", asking: int = 0) -> None:
-        """Shows these conversations, as far as the filter lets them through; `asking` is how many wait for an answer."""
+    def show(self, items: list[Item], trouble: str = "", asking: int = 0, whole: bool = True) -> None:
+        """Shows these conversations, as far as the filter lets them through; `asking` is how many wait for an answer.
+
+        They are counted when they are all there, which is `whole`.
+        """
         self._titles = Titles(items)
         self.rows.empty = trouble or ("No conversations yet" if not self.filter.value else "No title has these words")
         self._filtered()
-        title = f"Conversations  {len(items):,}" if items else "Conversations"
+        title = f"Conversations  {len(items):,}" if items and whole else "Conversations"
         self.query_one(SidebarTitle).say(title + (f" · {asking} ask" if asking else ""))
 
     def _filtered(self, *, from_top: bool = False) -> None:
