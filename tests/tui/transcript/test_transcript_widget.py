@@ -7,7 +7,7 @@ import random
 
 import pytest
 from fireside_tui.transcript import Item, Transcript, highlight
-from fireside_tui.transcript.canvas import thumb_of
+from fireside_tui.widgets.bar import thumb_of
 from helpers_transcript import CORPUS, mixed
 from textual.app import App, ComposeResult
 from textual.content import Content
@@ -215,7 +215,7 @@ async def test_a_scrollbar_that_looks_the_same_is_left_alone(monkeypatch):
         await drawn(pilot, transcript)
         bar = transcript.vertical_scrollbar
         drew = []
-        monkeypatch.setattr(bar, "refresh", lambda: drew.append(1))
+        monkeypatch.setattr(bar, "refresh", lambda *regions: drew.append(1))
         position = bar.position
         for n in range(20):
             transcript.add(Item(f"new{n}", "assistant", "One line."))

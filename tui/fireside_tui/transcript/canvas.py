@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import ceil
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -12,7 +11,6 @@ from rich.style import Style
 from textual.events import Resize
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
@@ -27,6 +25,7 @@ from fireside_tui.transcript.rows import NARROWEST
 from fireside_tui.transcript.runs import Row
 from fireside_tui.transcript.search import Hit, Search
 from fireside_tui.transcript.selection import logical
+from fireside_tui.widgets.bar import HasBar
 
 
 def stretches(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -46,21 +45,12 @@ def stretches(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield first, end - first
 
 
-def thumb_of(height: int, total: float, position: float) -> tuple[int, int]:
-    """Where a scrollbar's thumb begins and ends, in eighths of a cell, as Textual draws it; (0, 0): there is none."""
-    if total <= height or not height:
-        return 0, 0
-    size = max(1.0, height * height / total)
-    start = int((height - size) * position / (total - height) * 8)
-    return start, start + ceil(size * 8)
-
-
-class Canvas(ScrollView):
+class Canvas(HasBar, ScrollView):
     """Draws the roll's rows; what is done with them is added by the classes above it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {PREFIX + name for name in NAMES}
-    #: At most 16 draws a second, and no more than a quarter of the time, whatever a draw costs.
-    MIN_INTERVAL, MAX_SHARE = 0.06, 0.25
+    #: At most 16 draws a second. They may take an eighth of the time, but for ten a second a quarter of it.
+    MIN_INTERVAL, SHARE, FLUENT, MAX_SHARE = 0.06, 1 / 8, 0.1, 1 / 4
     #: Long texts are split, and code is read, for so long in one go (seconds).
     WORK = 0.02
 
@@ -126,10 +116,14 @@ class Canvas(ScrollView):
         self._news = False
         self.draws += 1
         now = monotonic()
-        self._next_draw = max(began + self.MIN_INTERVAL, now + (now - began) * (1 / self.MAX_SHARE - 1))
+        self._next_draw = began + self._interval(now - began)
         if self.roll.hungry or self.roll.unsure:
             self._next_draw = now + self.WORK
             self._schedule()
+
+    def _interval(self, took: float) -> float:
+        """Seconds from a draw that took so many to the next one."""
+        return max(self.MIN_INTERVAL, min(took / self.SHARE, self.FLUENT), took / self.MAX_SHARE)
 
     def _work(self, began: float) -> None:
         """Splits long texts and reads code ahead, for as long as a frame may take."""
@@ -226,13 +220,7 @@ class Canvas(ScrollView):
         y = end if self.roll.following or not self.roll.items else min(self.roll.top(), end)
         self.set_reactive(Widget.scroll_y, float(y))
         self.set_reactive(Widget.scroll_target_y, float(y))
-        bar = self.vertical_scrollbar
-        looked = thumb_of(bar.window_size, bar.window_virtual_size, bar.position)
-        bar.set_reactive(ScrollBar.window_virtual_size, size.height)
-        bar.set_reactive(ScrollBar.window_size, height)
-        bar.set_reactive(ScrollBar.position, y)
-        if thumb_of(height, size.height, y) != looked:  # to draw it takes 3 ms
-            bar.refresh()
+        self.vertical_scrollbar.move(height, size.height, y)
 
     def render_line(self, y: int) -> Strip:
         """A line as places in the text: what Textual's selection asks for. What is painted is in `render_lines`."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 #: A chunk holds at most so many lines and (about) so many characters; the open one is laid out on every draw.
-LINES, CHARS = 25, 4000
+LINES, CHARS = 12, 4000
 #: A table's first chunk holds more rows, for it sets the columns; then fewer, for a row costs more than a line.
-FIRST_ROWS, ROWS = 50, 20
+FIRST_ROWS, ROWS = 50, 8
 #: A list item's first line up to its text. With a tab, or with code as its first block, an item is not cut.
 ITEM_LEAD = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}(?=\S)")
 # An unfinished line shorter than this may still turn out to be a bullet, a number, a rule or a fence.

@@ -13,6 +13,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
 
+from fireside_tui.widgets.pane import Steady
+
 if TYPE_CHECKING:
     from fireside_tui.conversations import Conversation
 
@@ -33,7 +35,7 @@ def clean_paste(text: str) -> str:
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-class Composer(TextArea):
+class Composer(Steady, TextArea):
     """The box at the bottom."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -158,11 +160,11 @@ class Composer(TextArea):
         self._restyled = True
         super().notify_style_update()
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines; the colours are read when they changed, and not in each frame of the screen."""
+    def paint(self, crop: Region) -> list[Strip]:
+        """The lines; the colours are read when they changed, and not each time."""
         if self._restyled:
             self._restyled = False
-            return super().render_lines(crop)
+            return TextArea.render_lines(self, crop)
         return super(TextArea, self).render_lines(crop)
 
     def render_line(self, y: int) -> Strip:

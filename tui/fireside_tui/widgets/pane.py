@@ -34,9 +34,13 @@ class Steady(Widget):
         key = (crop, self.size)
         if self._kept is None or self._kept[0] != key:
             self._kept = None  # painting it may make it dirty
-            lines = super().render_lines(crop)
+            lines = self.paint(crop)
             self._kept = (key, lines)
         return self._kept[1]
+
+    def paint(self, crop: Region) -> list[Strip]:
+        """The lines anew."""
+        return super().render_lines(crop)
 
 
 class Pane(Steady):

@@ -22,6 +22,7 @@ from textual.widget import Widget
 from fireside_tui import clock
 from fireside_tui.conversations import Item, Row, by_day, row_of
 from fireside_tui.safe_text import safe_line
+from fireside_tui.widgets.bar import HasBar
 
 SIGNS: dict[str, tuple[str, str]] = {
     "running": ("◐", "running"),
@@ -46,7 +47,7 @@ KEPT = 1_000
 """So many drawn rows are kept."""
 
 
-class RowList(ScrollView, can_focus=True):
+class RowList(HasBar, ScrollView, can_focus=True):
     """Conversations by day. `show` gives it rows; the cursor stays on its conversation."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
