@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.css.styles import RenderStyles
+from textual.dom import DOMNode
 from textual.events import Resize
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
@@ -48,7 +50,6 @@ def stretches(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
 class Canvas(HasBar, ScrollView):
     """Draws the roll's rows; what is done with them is added by the classes above it."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {PREFIX + name for name in NAMES}
     #: At most 16 draws a second. They may take an eighth of the time, but for ten a second a quarter of it.
     MIN_INTERVAL, SHARE, FLUENT, MAX_SHARE = 0.06, 1 / 8, 0.1, 1 / 4
     #: Long texts are split, and code is read, for so long in one go (seconds).
@@ -283,6 +284,20 @@ class Canvas(HasBar, ScrollView):
         self._drawn.clear()
         return True
 
+    def get_component_styles(self, *names: str) -> RenderStyles:
+        """What the style sheet says of names, worked out when they are first drawn.
+
+        Of all that stand in COMPONENT_CLASSES Textual works it out at the mount and at each change of the focus: 15 ms
+        for these, of which a screen shows a few.
+        """
+        for name in names:
+            if name not in self._component_styles and name.removeprefix(PREFIX) in NAMES:
+                node = DOMNode(classes=name)
+                node._attach(self)
+                self.app.stylesheet.apply(node, animate=False)
+                self._component_styles[name] = node.styles
+        return super().get_component_styles(*names)
+
     def notify_style_update(self) -> None:
         """Takes a new theme, once its styles are there."""
         super().notify_style_update()
@@ -292,6 +307,8 @@ class Canvas(HasBar, ScrollView):
             self.call_next(self._restyle)  # the component styles still belong to the old theme here
 
     def _restyle(self) -> None:
+        self._component_styles.clear()
+        self._rich_style_cache.clear()
         self._painter.forget()
         self._drawn.clear()
         self._view = []
