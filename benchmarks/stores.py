@@ -19,6 +19,8 @@ from statistics import median
 from typing import Any
 
 PEERS = ("alpineagents", "openai-agents", "langgraph")
+PEER = "alpineagents"
+"""The one by which the goals were set."""
 OURS = ("fireside-file", "fireside-file-save", "fireside-sqlite")
 TITLES = {
     "bare": "bare append + fsync",
@@ -110,6 +112,14 @@ def fresh(asks: list[Ask], root: Path, peers: str, n: int, times: int) -> dict[A
     return {ask: answers for ask, answers in found.items() if answers}
 
 
+def middle(found: dict[Ask, list[dict[str, Any]]], ask: Ask, what: str) -> float | None:
+    return median(answer[what] for answer in found[ask]) if ask in found else None
+
+
+def ratio(took: float | None, peer: float | None) -> str:
+    return f"{took / peer:.3f} ×" if took is not None and peer else ""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stores", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--peers", help="a Python that has the other libraries")
@@ -137,11 +147,14 @@ def main() -> None:
                 worker.ask("mixed", n)
             worker.end()
         asks = [(kind, "load") for kind in loading] + [(kind, "load_mixed") for kind in mixed]
-        print("\n| load 10,000 entries, fresh process | time | memory grown |\n|---|---|---|")
-        for (kind, do), answers in fresh(asks, root, peers, 10_000, 5).items():
+        print("\n| load 10,000 entries, fresh process | time | of alpineagents | memory grown |\n|---|---|---|---|")
+        loaded = fresh(asks, root, peers, 10_000, 5)
+        peer = middle(loaded, (PEER, "load"), "seconds")
+        for (kind, do), answers in loaded.items():
             title = TITLES[kind] + (", half replies with calls, half their results" if do == "load_mixed" else "")
+            took = middle(loaded, (kind, do), "seconds")
             grown = median(answer["grown"] for answer in answers)
-            print(f"| {title} | {median(a['seconds'] for a in answers):.3f} s | {grown:.0f} MB |")
+            print(f"| {title} | {took:.3f} s | {ratio(took, peer)} | {grown:.0f} MB |")
         lists = root / "lists"
         lists.mkdir()
         listing: list[str] = [kind for kind in ("fireside-file", "fireside-sqlite", "alpineagents") if kind in cost]
@@ -151,11 +164,13 @@ def main() -> None:
             worker.end()
         listed = fresh([(kind, "list") for kind in listing], lists, peers, 0, 7)
         print(
-            f"\n| list {given.conversations:,} conversations of 6 entries | fresh process | again in it |\n|---|---|---|"
+            f"\n| list {given.conversations:,} conversations of 6 entries | fresh process | of alpineagents "
+            "| again in it | of alpineagents, fresh |\n|---|---|---|---|---|"
         )
-        for (kind, _), answers in listed.items():
-            again = median(answer["again"] for answer in answers)
-            print(f"| {TITLES[kind]} | {median(a['seconds'] for a in answers):.3f} s | {again:.3f} s |")
+        peer = middle(listed, (PEER, "list"), "seconds")
+        for ask in listed:
+            took, again = middle(listed, ask, "seconds"), middle(listed, ask, "again")
+            print(f"| {TITLES[ask[0]]} | {took:.3f} s | {ratio(took, peer)} | {again:.3f} s | {ratio(again, peer)} |")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import errno
 import os
 import secrets
 from builtins import list as List  # a store has a method of that name
-from datetime import datetime
 
 from fireside.errors import ConflictError, Holder
 from fireside.ids import check_id
@@ -32,6 +31,7 @@ from fireside.stores.file_run import RunLock
 from fireside.stores.lock import FileLock, LockFolder, OneAtATime, is_at
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
+from fireside.stores.record import as_it_runs
 
 Row = dict[str, Json]
 Stamp = tuple[int, int, int]  # what tells that a log is as it was: inode, size, time of the last change
@@ -310,23 +310,17 @@ class FileStore(Store):
         if not self._swept:
             self._swept = True
             removal.sweep(self._disk, self.path, names)
-        return self._in_order(rows)
+        return as_it_runs(rows, self._is_held)
 
     def glance(self) -> List[SavedState]:
-        """See `Store.glance`: of some thousand conversations, about a hundred that changed last."""
-        return self._in_order(self._listing.glance())
+        """See `Store.glance`: of many conversations, about a hundred that changed last."""
+        return as_it_runs(self._listing.glance(), self._is_held)
 
-    def _in_order(self, rows: List[SavedState]) -> List[SavedState]:
-        out = [self._as_it_runs(row) if row.status == "running" else row for row in rows]
-        out.sort(key=_updated_at, reverse=True)
-        return out
-
-    def _as_it_runs(self, row: SavedState) -> SavedState:
+    def _is_held(self, state_id: str) -> bool:
         try:
-            held = self.holder(row.id) is not None
+            return self.holder(state_id) is not None
         except OSError:
-            held = False
-        return row if held else row._replace(status="interrupted")
+            return False
 
     # -- delete
 
@@ -372,10 +366,6 @@ class FileStore(Store):
 
 def _stamp(stat: os.stat_result) -> Stamp:
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
-
-
-def _updated_at(row: SavedState) -> datetime:
-    return row.updated_at
 
 
 def _next_seq(parsed: logs.Parsed, label: labels.Label | None, size: int) -> tuple[int, int]:

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from fireside.errors import Holder, StateInUseError
 from fireside.stores.base import Record, SavedState
+from fireside.stores.record import as_it_runs
 from fireside.stores.rows import (
     COLUMNS,
     Row,
-    as_it_runs,
     columns_of,
     new_entries,
     read_label,

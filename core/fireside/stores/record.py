@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import NamedTuple
 
 from fireside.fold import Fold, shortened
@@ -81,6 +82,20 @@ class SavedState(NamedTuple):
         )
 
 
+def as_it_runs(rows: Iterable[SavedState], runs: Callable[[str], bool]) -> list[SavedState]:
+    """The rows of a list, newest first; `runs` says whether somebody holds a State's lock."""
+    out = [*rows]
+    if "running" in map(_status, out):
+        out = [
+            row._replace(status="interrupted") if row.status == "running" and not runs(row.id) else row for row in out
+        ]
+    out.sort(key=_updated_at, reverse=True)
+    return out
+
+
+_updated_at, _status = (itemgetter(SavedState._fields.index(name)) for name in ("updated_at", "status"))
+
+
 def newer(label: dict[str, Json] | None) -> bool:
     """Whether a label was written in a newer format than this version reads."""
     return label is not None and type(v := label.get("v")) is int and v > VERSION
@@ -97,4 +112,4 @@ def label_from_entries(state_id: str, entries: Iterable[dict[str, Json]], next_s
     return label_of(state_id, fold, next_seq)
 
 
-__all__ = ["Record", "SavedState", "label_from_entries", "newer"]
+__all__ = ["Record", "SavedState", "as_it_runs", "label_from_entries", "newer"]

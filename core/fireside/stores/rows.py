@@ -11,7 +11,7 @@ from builtins import list as List
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import repeat
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
 from fireside.errors import ConflictError
@@ -172,18 +172,6 @@ def _end_of(brief: str, counts: bytes | None) -> tuple[int, str | None, str, Usa
     return turn, by if space else None, status, usage
 
 
-def as_it_runs(rows: Iterable[SavedState], runs: Callable[[str], bool]) -> List[SavedState]:
-    """The rows of a list, newest first; `runs` says whether somebody holds a State's lock."""
-    out = [*rows]
-    if "running" in map(_status, out):
-        out = [
-            row._replace(status="interrupted") if row.status == "running" and not runs(row.id) else row for row in out
-        ]
-    out.sort(key=_updated_at, reverse=True)
-    return out
-
-
-_updated_at, _status = (itemgetter(SavedState._fields.index(name)) for name in ("updated_at", "status"))
 _zone = attrgetter("tzinfo")
 
 
@@ -198,7 +186,6 @@ def _encodes(text: str) -> bool:
 __all__ = [
     "BRIEF",
     "COLUMNS",
-    "as_it_runs",
     "brief_of",
     "columns_of",
     "new_entries",

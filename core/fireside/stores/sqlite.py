@@ -26,7 +26,8 @@ from fireside.stores.forks import leave_to_parent
 from fireside.stores.lock import LockFolder
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
-from fireside.stores.rows import as_it_runs, new_entries, read_label, record_of, text_of
+from fireside.stores.record import as_it_runs
+from fireside.stores.rows import new_entries, read_label, record_of, text_of
 
 Row = dict[str, Json]
 
