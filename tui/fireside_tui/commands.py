@@ -5,15 +5,13 @@ A command called `name` is carried out by the method `do_name` of the main scree
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Where = Literal["anywhere", "list", "message", "approval"]
 Group = Literal["Conversation", "Message", "Setting", "App", "In the list", "On a message", "On a tool call"]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """Something that a person can do.
 
     `argument` says what may follow the `/command`; `short` is its word in the footer; without `slash` it is no

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import platformdirs
 
@@ -77,8 +77,7 @@ class Config:
 Config.model_fields.update((found.name, found.metadata["allowed"]) for found in fields(Config) if found.metadata)
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(NamedTuple):
     """Where the files of this device lie. None of them is made by asking."""
 
     config_file: Path

@@ -13,16 +13,14 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _SECTIONS = ("drafts", "unread", "pinned")
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """What was typed and not sent: the text, the paths of attached files, and when it was last touched."""
 
     text: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fireside.messages import Usage
 
@@ -11,8 +11,7 @@ PRICES_AS_OF = "2026-11-01"
 """When the table was last compared with https://platform.claude.com/docs/en/about-claude/pricing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """US dollars for a million tokens: of input, output, cache reads, and cache writes that last five minutes.
 
     A request of more than `long_from` tokens costs `long` in all its parts.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from zlib import crc32
 
 from fireside.history import VERSION
@@ -21,8 +21,7 @@ _decode_at = json.JSONDecoder().raw_decode  # half the time of json.loads, which
 _SUM = b',"_sum":"'
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """What stood in the file: the label itself, and how many entries (the next `seq`) and bytes it stands for."""
 
     content: dict[str, Json]

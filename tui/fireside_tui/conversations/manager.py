@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from fireside import Agent, Image, Record, SavedState, State, Store
 
@@ -22,8 +22,7 @@ KEEP_OPEN = 8
 """How many conversations at rest stay in memory; the others are loaded again when they are picked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deleted:
+class Deleted(NamedTuple):
     """A deleted conversation, as it was: its record, and what the device knew of it."""
 
     row: Row

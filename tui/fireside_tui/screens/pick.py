@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,8 +17,7 @@ from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.modal import Modal
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One of several: `value` is given back, `label` and `note` are shown."""
 
     value: str
