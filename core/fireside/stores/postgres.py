@@ -7,13 +7,12 @@ loop; the States' locks lie on one more connection, so that they live as long as
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import secrets
 import weakref
 from builtins import list as List
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fireside.errors import Holder, StateInUseError
 from fireside.ids import check_id
@@ -21,14 +20,12 @@ from fireside.messages import Json
 from fireside.stores import postgres_steps as steps
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
 from fireside.stores.forks import leave_to_parent
-from fireside.stores.postgres_links import Locks, SyncLinks, psycopg, run_async
+from fireside.stores.postgres_links import Locks, SyncLinks, address_of, psycopg
+from fireside.stores.postgres_pool import Pool
 from fireside.stores.postgres_steps import Steps
 
 T = TypeVar("T")
 Row = dict[str, Json]
-
-POOL = 8
-"""How many connections an event loop uses at most."""
 
 
 class PostgresStore(Store):
@@ -39,28 +36,25 @@ class PostgresStore(Store):
 
     `locks=False` goes without locks, for a server or a pooler that has none; then let one process at a time run a State.
 
-    Raises `ImportError` without psycopg, `ValueError` for tables that a newer fireside made.
+    Raises `ImportError` without psycopg, `ValueError` for tables that a newer fireside made; each call raises
+    `psycopg.OperationalError`, which names the server and the reason, where there is no connection to it: at once where
+    it is refused, after 10 s (`connect_timeout` in `dsn`) where nothing answers.
     """
 
     def __init__(self, dsn: str, *, locks: bool = True) -> None:
         self._dsn = _with_defaults(dsn)
         self._links = SyncLinks(self._dsn)
         self._locks = Locks(self._dsn) if locks else None
-        self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Pool] = weakref.WeakKeyDictionary()
+        self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = weakref.WeakKeyDictionary()
         self._ready = False
         _open.add(self)
 
     def __repr__(self) -> str:
-        place = self._place()
-        return f"PostgresStore({place[1]}:{place[2]}/{place[3]}{'' if self._locks else ', locks=False'})"
+        return f"PostgresStore({address_of(self._dsn)}{'' if self._locks else ', locks=False'})"
 
     def _place(self) -> tuple[str, ...]:
-        given = psycopg.conninfo.conninfo_to_dict(self._dsn)
-        user = str(given.get("user") or os.environ.get("PGUSER") or "")
-        name = given.get("dbname") or os.environ.get("PGDATABASE") or user
-        host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "local"
-        port = given.get("port") or os.environ.get("PGPORT") or 5432
-        return ("postgres", str(host), str(port), str(name), str(given.get("options") or ""))
+        options = psycopg.conninfo.conninfo_to_dict(self._dsn).get("options")
+        return ("postgres", address_of(self._dsn), str(options or ""))
 
     # -- sync
 
@@ -171,7 +165,7 @@ class PostgresStore(Store):
         loop = asyncio.get_running_loop()
         pool = self._pools.get(loop)
         if pool is None:
-            pool = self._pools[loop] = _Pool(self._dsn)
+            pool = self._pools[loop] = Pool(self._dsn)
         if not self._ready:
             await pool.do(lambda again: steps.set_up())
             self._ready = True
@@ -181,46 +175,6 @@ class PostgresStore(Store):
         for pool in self._pools.values():
             leave_to_parent([pool, *pool.connections])
         self._pools = weakref.WeakKeyDictionary()
-
-
-class _Pool:
-    """The connections of one event loop."""
-
-    def __init__(self, dsn: str) -> None:
-        from psycopg_pool import AsyncConnectionPool
-
-        self.connections: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._opened: asyncio.Future[None] | None = None
-        self._pool = AsyncConnectionPool(
-            dsn, min_size=0, max_size=POOL, open=False, configure=self._made, name="fireside"
-        )
-
-    async def _made(self, connection: Any) -> None:
-        self.connections.add(connection)
-
-    async def do(self, make: Callable[[bool], Steps[T]]) -> T:
-        """Runs steps in one transaction; once more where the connection was cut."""
-        if self._opened is None:
-            self._opened = asyncio.ensure_future(self._pool.open())
-        await asyncio.shield(self._opened)
-        for again in (False, True):
-            async with self._pool.connection() as connection:
-                try:
-                    return await run_async(connection, make(again))
-                except psycopg.OperationalError:
-                    if again or not connection.broken:
-                        raise
-            await self._pool.check()  # the others may have been cut, too
-        raise AssertionError
-
-    async def close(self) -> None:
-        """Closes all of them."""
-        await self._pool.close()
-
-    def __del__(self) -> None:
-        for connection in list(self.connections):  # the loop is gone: nobody can wait for a farewell
-            with contextlib.suppress(Exception):
-                connection.pgconn.finish()
 
 
 _open: weakref.WeakSet[PostgresStore] = weakref.WeakSet()

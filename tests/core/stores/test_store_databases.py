@@ -6,8 +6,11 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import sqlite3
 import stat
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from fireside.stores import sqlite_tables as tables
 from fireside.stores.base import SavedState
 from fireside.stores.file import FileStore
 from fireside.stores.postgres import PostgresStore
+from fireside.stores.postgres_pool import SIZE
 from fireside.stores.sqlite import SQLiteStore
 
 
@@ -294,6 +298,122 @@ class TestPostgres:
         for n in range(3):
             asyncio.run(store.asave(State("hello", id=f"id-{n}")))
         assert len(store.list()) == 3
+
+    async def reasons(self, dsn: str) -> set[str]:
+        """What is told by the sync names, by the async ones to several at once, and where a lock is taken."""
+        store = PostgresStore(dsn)
+        told = await asyncio.gather(
+            asyncio.to_thread(store.list),
+            asyncio.to_thread(PostgresStore(dsn).lock, "x"),
+            *[store.aread("x") for _ in range(3)],
+            return_exceptions=True,
+        )
+        assert all(isinstance(error, psycopg.OperationalError) for error in told), told
+        return {str(error) for error in told}
+
+    async def test_a_server_that_refuses_is_told_with_its_place(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as gone:
+            port = gone.getsockname()[1]
+        where = f"no connection to PostgreSQL at 127.0.0.1:{port}/runs: "
+        told = await self.reasons(f"postgresql://me:secret@127.0.0.1:{port}/runs")
+        assert told == {f"{where}Connection refused"}
+
+    async def test_a_server_that_never_answers_is_told_when_connecting_took_too_long(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            port = mute.getsockname()[1]
+            dsn = f"postgresql://me:secret@127.0.0.1:{port}/runs"
+            assert psycopg.conninfo.conninfo_to_dict(PostgresStore(dsn)._dsn)["connect_timeout"] == "10"
+            told = await self.reasons(f"{dsn}?connect_timeout=1")
+        assert told == {f"no connection to PostgreSQL at 127.0.0.1:{port}/runs: connection timeout expired"}
+
+    async def test_the_reason_that_the_server_gives_is_told(self, postgres: str) -> None:
+        base, _, options = postgres.partition("?")
+        for dsn, reason in (
+            (f"{base}-not?{options}", f'database "{base.rpartition("/")[2]}-not" does not exist'),
+            (postgres.replace("//postgres", "//nobody"), 'role "nobody" does not exist'),
+        ):
+            told = await self.reasons(dsn)
+            assert [text.rpartition(": FATAL:  ")[2] for text in told] == [reason]
+
+    @contextlib.contextmanager
+    def role(self, dsn: str, limits: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
+        """A connection of the database's owner, and the address for somebody who may do less."""
+        base, _, options = dsn.partition("?")
+        name = base.rpartition("/")[2]
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute(f"CREATE ROLE {name} LOGIN {limits}")
+            db.execute(f"GRANT ALL ON SCHEMA public TO {name}")
+            try:
+                yield db, f"postgresql://{name}:wrong@/{name}?{options}"
+            finally:
+                db.execute(f"DROP OWNED BY {name}")
+                db.execute(f"DROP ROLE {name}")
+
+    def test_a_wrong_password_is_told_and_not_shown(self, postgres: str) -> None:
+        with self.role(postgres, "PASSWORD 'right'") as (db, dsn):
+            rules = Path(*db.execute("SHOW hba_file").fetchone() or ())
+            kept = rules.read_bytes()
+            rules.write_bytes(b"local all %s scram-sha-256\n" % db.info.dbname.encode() + kept)
+            try:
+                db.execute("SELECT pg_reload_conf()")
+                told = asyncio.run(self.reasons(dsn))
+            finally:
+                rules.write_bytes(kept)
+                db.execute("SELECT pg_reload_conf()")
+            assert ["password authentication failed" in text and "wrong" not in text for text in told] == [True]
+
+    async def test_many_at_once_share_a_few_connections(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        assert await asyncio.gather(*[store.aread("x") for _ in range(3 * SIZE)]) == [None] * 3 * SIZE
+        assert len(store._pools[asyncio.get_running_loop()].connections) == SIZE
+        await store.aclose()
+
+    async def test_a_connection_whose_statement_was_cancelled_is_not_used_again(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        await store.alist()
+        with psycopg.connect(postgres) as db:
+            db.execute("LOCK TABLE fireside_states")
+            waiting = [asyncio.ensure_future(store.aread("x")) for _ in range(3)]
+            asked = (
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'relation'"
+            )
+            while db.execute(asked).fetchone() != (3,):
+                db.execute("SELECT pg_stat_clear_snapshot()")
+                await asyncio.sleep(0)
+            for task in waiting:
+                task.cancel()
+            await asyncio.wait(waiting)
+            assert all(task.cancelled() for task in waiting)
+        assert [await store.aread("x") for _ in range(3)] == [None] * 3
+        await store.aclose()
+
+    def test_a_loop_ends_while_it_connects(self) -> None:
+        async def impatient(dsn: str) -> None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await PostgresStore(dsn).alist()
+
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            dsn = f"postgresql://me@127.0.0.1:{mute.getsockname()[1]}/runs"
+            ends = threading.Thread(target=lambda: asyncio.run(impatient(dsn)), daemon=True)
+            ends.start()
+            ends.join(30)
+            assert not ends.is_alive()
+
+    async def test_a_store_that_was_refused_goes_on_once_it_is_let_in(self, postgres: str) -> None:
+        with self.role(postgres, "") as (db, dsn):
+            store = PostgresStore(dsn)
+            await asyncio.gather(*[store.alist() for _ in range(SIZE)])
+            for _ in range(2):
+                db.execute(f"ALTER ROLE {db.info.dbname} NOLOGIN")
+                db.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", [db.info.dbname]
+                )
+                with pytest.raises(psycopg.OperationalError, match="not permitted to log in"):
+                    await store.aread("x")
+                db.execute(f"ALTER ROLE {db.info.dbname} LOGIN")
+                assert await store.aread("x") is None
+            await store.aclose()
 
     def test_its_repr_keeps_the_password(self, postgres: str) -> None:
         store = PostgresStore("postgresql://me:secret@db.example/runs")
