@@ -488,3 +488,24 @@ def test_an_id_that_is_none_hides_no_conversation(tmp_path: Path) -> None:
         db.commit()
     assert "b" in [row.id for row in store.list()]
     store.close()
+
+
+@pytest.mark.parametrize("damage", ["'x'", "x'00'", "1.5", "CAST(x'ff41' AS TEXT)"])
+def test_a_next_place_that_is_no_number_is_found_again_from_the_entries(tmp_path: Path, damage: str) -> None:
+    store = SQLiteStore(tmp_path / "runs.db")
+    states = [State("task a", id="a"), State("task b", id="b")]
+    for state in states:
+        store.save(state)
+    with store._transaction() as db:
+        db.execute("UPDATE entries SET entry = '{half' WHERE state = 2")
+        db.execute(f"UPDATE states SET next_seq = {damage}")
+    assert {row.id: row.title for row in store.list()}["a"] == "task a"
+    assert store.load("a").to_json() == states[0].to_json()
+    for state in states:
+        state.add_user_message("more")
+        store.save(state)
+    assert store.load("a").to_json() == states[0].to_json()
+    assert [entry.seq for entry in store.load("b").history if entry.kind == "user"] == [1]
+    with store._transaction() as db:
+        assert db.execute("SELECT next_seq FROM states").fetchall() == [(2,), (2,)]
+    store.close()
