@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from fireside.content import calls_in, must, usage_in
 from fireside.history import VERSION, HistoryEntry
 from fireside.items import UNKNOWN_RESULT, Item, Partial, Results, message_of
-from fireside.messages import Json, Message, ToolCall, Usage, block_from_json, call_from_json
+from fireside.messages import Json, Message, ToolCall, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ class Fold:
             raise ValueError(f"saved in format {origin['v']}, newer than this version of fireside can read ({VERSION})")
         if fork := origin.get("fork"):
             own_from, at = int(fork["seq"]) + 1, datetime.fromisoformat(fork["at"])
-            _need(isinstance(fork["id"], str) and at.tzinfo is not None)
+            must(isinstance(fork["id"], str) and at.tzinfo is not None)
             self._own_from = own_from
             self.created_at = self.updated_at = at
         self.origin = origin
@@ -169,7 +170,7 @@ class Fold:
             for first, last in entry.content["missing"]:
                 self.told_missing.update(range(first, last + 1))
         else:
-            _need(isinstance(entry.content, str))
+            must(isinstance(entry.content, str))
         self._said(entry)
 
     def _said(self, entry: HistoryEntry) -> None:
@@ -196,8 +197,8 @@ class Fold:
 
     def _reply(self, entry: HistoryEntry) -> None:
         content = entry.content
-        calls = _calls_in(content["blocks"])
-        usage, seen = _usage(content["usage"]), content["seen"]
+        calls = calls_in(content["blocks"])
+        usage, seen = usage_in(content["usage"]), content["seen"]
         if type(seen) is not int:
             raise TypeError("the seq that a reply had seen is an int")
         text = "" if calls else entry.read_text()
@@ -251,7 +252,7 @@ class Fold:
 
     def _tool_result(self, entry: HistoryEntry) -> None:
         call = entry.call
-        _need(call is not None)
+        must(call is not None)
         assert call is not None
         if type(entry.content) is not str:
             entry.read_blocks()  # malformed content raises here
@@ -279,22 +280,22 @@ class Fold:
         if "asked" in content:
             self.asked = self.asked | {int(n) for n in content["asked"]}
             return
-        _need(entry.call is not None)
+        must(entry.call is not None)
         assert entry.call is not None
         allowed = bool(content["allowed"])
         self.approvals = {**self.approvals, entry.call.n: allowed or content.get("reason") or False}
 
     def _ask(self, entry: HistoryEntry) -> None:
-        self._spend(entry, _usage(entry.content["usage"]))
+        self._spend(entry, usage_in(entry.content["usage"]))
 
     def _human(self, entry: HistoryEntry) -> None:
-        _need(isinstance(entry.content, dict))
+        must(isinstance(entry.content, dict))
 
     def _compact(self, entry: HistoryEntry) -> None:
         content = entry.content
-        _need(isinstance(content["summary"], str))
+        must(isinstance(content["summary"], str))
         kept = set(content["kept"])
-        usage = _usage(content.get("usage") or {})
+        usage = usage_in(content.get("usage") or {})
         self.items = [entry, *(item for item in self.items if item.seq in kept)]
         self.partial = None
         self.last_usage = Usage()
@@ -309,7 +310,7 @@ class Fold:
 
     def _run_start(self, entry: HistoryEntry) -> None:
         agent = entry.content["agent"]
-        _need(isinstance(agent, dict))
+        must(isinstance(agent, dict))
         self.agent = agent
         self.run_open, self.stopped_by = True, None
 
@@ -355,7 +356,7 @@ class Fold:
         self.last_usage = Usage()
 
     def _error(self, entry: HistoryEntry) -> None:
-        _need(isinstance(entry.content, str))
+        must(isinstance(entry.content, str))
 
 
 _STEPS = {
@@ -380,38 +381,6 @@ _STEPS = {
 
 KINDS = tuple(_STEPS)
 """The kinds of entry that this version knows."""
-
-
-def _calls_in(blocks: list[Json]) -> tuple[ToolCall, ...]:
-    """The tool calls of a reply. Raises what a malformed block gives, without making the others for nothing."""
-    calls: list[ToolCall] = []
-    for raw in blocks:
-        kind = raw["type"]
-        if kind == "text":
-            if type(raw["text"]) is not str:
-                raise TypeError("a text is a str")
-        elif kind == "tool_call":
-            calls.append(call_from_json(raw, len(calls)))
-        else:
-            block_from_json(raw)
-    return tuple(calls)
-
-
-def _need(held: bool) -> None:
-    if not held:
-        raise ValueError("the entry lacks what its kind needs")
-
-
-def _usage(raw: Json) -> Usage:
-    usage = Usage.from_json(raw)
-    input, output, read, written, requests, cost = usage
-    if type(input) is type(output) is type(read) is type(written) is type(requests) is int and (
-        cost is None or type(cost) is float
-    ):
-        return usage
-    *tokens, cost = usage  # odd, but maybe right: numbers of another kind
-    _need(all(isinstance(value, int) for value in tokens) and (cost is None or isinstance(cost, int | float)))
-    return usage
 
 
 def shortened(text: str, length: int = 60) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import select
 import signal
 import subprocess
 import sys
@@ -113,6 +114,20 @@ def test_a_pipe_is_joined_to_the_question(ask: Any, api: ApiServer) -> None:
     code, _, err = ask("-p", "--continue")
     assert code == 2
     assert "nothing to go on with" in err
+
+
+def test_a_stdin_that_stays_open_is_told_with_what_ends_the_wait(start: Ask, api: ApiServer) -> None:
+    process = start("-p", "What is this?")
+    assert process.stdin is not None
+    assert process.stderr is not None
+    assert select.select([process.stderr], [], [], 20)[0]
+    told = process.stderr.readline().decode()
+    assert told.startswith("fireside: waiting for the end of stdin")
+    assert "< /dev/null" in told
+    assert api.messages == []
+    _, err = process.communicate(b"def f(): ...\n", timeout=20)
+    assert (process.returncode, err) == (0, b"")
+    assert api.messages[-1].said == "What is this?\n\ndef f(): ..."
 
 
 def test_events_as_json_are_exact(ask: Any, api: ApiServer, store: FileStore) -> None:

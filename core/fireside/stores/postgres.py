@@ -7,28 +7,25 @@ loop; the States' locks lie on one more connection, so that they live as long as
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import secrets
 import weakref
 from builtins import list as List
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fireside.errors import Holder, StateInUseError
 from fireside.ids import check_id
 from fireside.messages import Json
 from fireside.stores import postgres_steps as steps
-from fireside.stores.base import Lock, Record, SavedState, Store
+from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
 from fireside.stores.forks import leave_to_parent
-from fireside.stores.postgres_links import Locks, SyncLinks, psycopg, run_async
+from fireside.stores.postgres_links import Locks, SyncLinks, address_of, psycopg
+from fireside.stores.postgres_pool import Pool
 from fireside.stores.postgres_steps import Steps
 
 T = TypeVar("T")
 Row = dict[str, Json]
-
-POOL = 8
-"""How many connections an event loop uses at most."""
 
 
 class PostgresStore(Store):
@@ -37,35 +34,34 @@ class PostgresStore(Store):
     Connections that were cut while idle are made again; a write that may have been cut half-way is tried once more and
     never done twice. Call `close` (`aclose` in a loop) where the process goes on without the store.
 
-    Raises `ImportError` without psycopg, `ValueError` for tables that a newer fireside made.
+    `locks=False` goes without locks, for a server or a pooler that has none; then let one process at a time run a State.
+
+    Raises `ImportError` without psycopg, `ValueError` for tables that a newer fireside made; each call raises
+    `psycopg.OperationalError`, which names the server and the reason, where there is no connection to it: at once where
+    it is refused, after 10 s (`connect_timeout` in `dsn`) where nothing answers.
     """
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, *, locks: bool = True) -> None:
         self._dsn = _with_defaults(dsn)
         self._links = SyncLinks(self._dsn)
-        self._locks = Locks(self._dsn)
-        self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Pool] = weakref.WeakKeyDictionary()
+        self._locks = Locks(self._dsn) if locks else None
+        self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = weakref.WeakKeyDictionary()
         self._ready = False
         _open.add(self)
 
     def __repr__(self) -> str:
-        place = self._place()
-        return f"PostgresStore({f'{place[1]}:{place[2]}/{place[3]}'})"
+        return f"PostgresStore({address_of(self._dsn)}{'' if self._locks else ', locks=False'})"
 
     def _place(self) -> tuple[str, ...]:
-        given = psycopg.conninfo.conninfo_to_dict(self._dsn)
-        user = str(given.get("user") or os.environ.get("PGUSER") or "")
-        name = given.get("dbname") or os.environ.get("PGDATABASE") or user
-        host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "local"
-        port = given.get("port") or os.environ.get("PGPORT") or 5432
-        return ("postgres", str(host), str(port), str(name), str(given.get("options") or ""))
+        options = psycopg.conninfo.conninfo_to_dict(self._dsn).get("options")
+        return ("postgres", address_of(self._dsn), str(options or ""))
 
     # -- sync
 
     def write(self, state_id: str, entries: List[Row], snapshot: Row | None, *, create: bool = False) -> None:
         """See `Store.write`. One transaction; the State's lock, if this store holds it, is made sure of first."""
         check_id(state_id)
-        token = self._locks.sure_of(state_id)
+        token = self._locks.sure_of(state_id) if self._locks else None
         self._do_now(lambda again: steps.write(state_id, entries, snapshot, create=create, token=token, again=again))
 
     def read(self, state_id: str) -> Record | None:
@@ -75,7 +71,7 @@ class PostgresStore(Store):
 
     def list(self) -> List[SavedState]:
         """See `Store.list`."""
-        return self._do_now(lambda again: steps.list_all())
+        return self._do_now(lambda again: steps.list_all(locks=self.has_locks()))
 
     def delete(self, state_id: str) -> None:
         """See `Store.delete`."""
@@ -84,6 +80,10 @@ class PostgresStore(Store):
             self._do_now(lambda again: steps.delete(state_id))
         finally:
             lock.release()
+
+    def has_locks(self) -> bool:
+        """Whether it was opened with locks."""
+        return self._locks is not None
 
     def lock(self, state_id: str) -> Lock:
         """Takes the State's lock, at once or not at all: `StateInUseError`. It dies with the process that holds it."""
@@ -94,6 +94,8 @@ class PostgresStore(Store):
 
     def _take(self, state_id: str, token: str | None) -> Lock:
         check_id(state_id)
+        if self._locks is None:
+            return NoLock()
         self._set_up()
         lock = self._locks.take(state_id, token)
         if lock is None:
@@ -101,14 +103,15 @@ class PostgresStore(Store):
         return lock
 
     def holder(self, state_id: str) -> Holder | None:
-        """Who holds the State's lock; `None` where nobody does."""
+        """Who holds the State's lock; `None` where nobody does, or the store was opened without locks."""
         check_id(state_id)
-        return self._do_now(lambda again: steps.holder(state_id))
+        return self._do_now(lambda again: steps.holder(state_id)) if self._locks else None
 
     def close(self) -> None:
         """Closes the sync connections and that of the locks. The store can be used on."""
         self._links.close()
-        self._locks.close()
+        if self._locks:
+            self._locks.close()
 
     def _set_up(self) -> None:
         if not self._ready:
@@ -124,7 +127,9 @@ class PostgresStore(Store):
     async def awrite(self, state_id: str, entries: List[Row], snapshot: Row | None, *, create: bool = False) -> None:
         """`write`, for a running event loop."""
         check_id(state_id)
-        if self._locks.lost():
+        if self._locks is None:
+            token = None
+        elif self._locks.lost():
             token = await asyncio.to_thread(self._locks.sure_of, state_id)
         else:
             token = self._locks.sure_of(state_id)
@@ -139,7 +144,7 @@ class PostgresStore(Store):
 
     async def alist(self) -> List[SavedState]:
         """`list`, for a running event loop."""
-        return await self._do_async(lambda again: steps.list_all())
+        return await self._do_async(lambda again: steps.list_all(locks=self.has_locks()))
 
     async def adelete(self, state_id: str) -> None:
         """`delete`, for a running event loop."""
@@ -148,7 +153,7 @@ class PostgresStore(Store):
     async def aholder(self, state_id: str) -> Holder | None:
         """`holder`, for a running event loop."""
         check_id(state_id)
-        return await self._do_async(lambda again: steps.holder(state_id))
+        return await self._do_async(lambda again: steps.holder(state_id)) if self._locks else None
 
     async def aclose(self) -> None:
         """Closes this loop's pool, and all that `close` closes."""
@@ -160,7 +165,7 @@ class PostgresStore(Store):
         loop = asyncio.get_running_loop()
         pool = self._pools.get(loop)
         if pool is None:
-            pool = self._pools[loop] = _Pool(self._dsn)
+            pool = self._pools[loop] = Pool(self._dsn)
         if not self._ready:
             await pool.do(lambda again: steps.set_up())
             self._ready = True
@@ -170,46 +175,6 @@ class PostgresStore(Store):
         for pool in self._pools.values():
             leave_to_parent([pool, *pool.connections])
         self._pools = weakref.WeakKeyDictionary()
-
-
-class _Pool:
-    """The connections of one event loop."""
-
-    def __init__(self, dsn: str) -> None:
-        from psycopg_pool import AsyncConnectionPool
-
-        self.connections: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._opened: asyncio.Future[None] | None = None
-        self._pool = AsyncConnectionPool(
-            dsn, min_size=0, max_size=POOL, open=False, configure=self._made, name="fireside"
-        )
-
-    async def _made(self, connection: Any) -> None:
-        self.connections.add(connection)
-
-    async def do(self, make: Callable[[bool], Steps[T]]) -> T:
-        """Runs steps in one transaction; once more where the connection was cut."""
-        if self._opened is None:
-            self._opened = asyncio.ensure_future(self._pool.open())
-        await asyncio.shield(self._opened)
-        for again in (False, True):
-            async with self._pool.connection() as connection:
-                try:
-                    return await run_async(connection, make(again))
-                except psycopg.OperationalError:
-                    if again or not connection.broken:
-                        raise
-            await self._pool.check()  # the others may have been cut, too
-        raise AssertionError
-
-    async def close(self) -> None:
-        """Closes all of them."""
-        await self._pool.close()
-
-    def __del__(self) -> None:
-        for connection in list(self.connections):  # the loop is gone: nobody can wait for a farewell
-            with contextlib.suppress(Exception):
-                connection.pgconn.finish()
 
 
 _open: weakref.WeakSet[PostgresStore] = weakref.WeakSet()

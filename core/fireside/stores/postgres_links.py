@@ -68,6 +68,29 @@ async def run_async(connection: Any, work: Steps[T]) -> T:
             return end.value  # type: ignore[no-any-return]
 
 
+def address_of(dsn: str) -> str:
+    """`host:port/name` of a database, without what is secret."""
+    given = psycopg.conninfo.conninfo_to_dict(dsn)
+    host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "local"
+    port = given.get("port") or os.environ.get("PGPORT") or 5432
+    user = given.get("user") or os.environ.get("PGUSER") or ""
+    return f"{host}:{port}/{given.get('dbname') or os.environ.get('PGDATABASE') or user}"
+
+
+def told(dsn: str, error: psycopg.Error) -> psycopg.Error:
+    """The same error of a connection that could not be made, naming the server before the reason."""
+    reason = str(error).partition("\n")[0].rpartition(" failed: ")[2]
+    return type(error)(f"no connection to PostgreSQL at {address_of(dsn)}: {reason}")
+
+
+def connect(dsn: str) -> Connection:
+    """A new connection. Raises `psycopg.OperationalError` where there can be none."""
+    try:
+        return psycopg.connect(dsn, autocommit=True)
+    except psycopg.Error as error:
+        raise told(dsn, error) from error
+
+
 class SyncLinks:
     """The connections of the sync names: one for each thread that is at work, kept for the next."""
 
@@ -102,7 +125,7 @@ class SyncLinks:
     def _get(self) -> Connection:
         with contextlib.suppress(IndexError):
             return self._idle.pop()
-        connection = psycopg.connect(self._dsn, autocommit=True)
+        connection = connect(self._dsn)
         self._all.add(connection)
         return connection
 
@@ -205,7 +228,7 @@ class Locks:
             return self._connection
         if self._connection is not None:
             self._connection.close()
-        connection = self._connection = psycopg.connect(self._dsn, autocommit=True)
+        connection = self._connection = connect(self._dsn)
         for lock in self._held.values():
             if not lock.lost:
                 lock.lost = lock.token is None or not run(connection, steps.take_again(lock.state_id, lock.token))
@@ -250,4 +273,4 @@ def _abandon(connections: set[Connection]) -> None:
     leave_to_parent(connections)
 
 
-__all__ = ["Locks", "SyncLinks", "psycopg", "run", "run_async"]
+__all__ = ["Locks", "SyncLinks", "address_of", "connect", "psycopg", "run", "run_async", "told"]

@@ -151,8 +151,8 @@ def read(state_id: str) -> Steps[Record | None]:
     return record_of([text.encode() for text in texts or ()], read_label(label), next_seq)
 
 
-def list_all() -> Steps[List[SavedState]]:
-    """`Store.list`."""
+def list_all(*, locks: bool) -> Steps[List[SavedState]]:
+    """`Store.list`; without `locks` nothing counts as running."""
     columns = yield f"SELECT {COLUMNS} FROM fireside_states WHERE label_seq = next_seq AND created_at IS NOT NULL", ()
     rows = rows_from_columns(columns)
     others = yield (
@@ -165,7 +165,7 @@ def list_all() -> Steps[List[SavedState]]:
         known = read_label(label) if fresh else None
         rows.append(row_of(id, known, lambda texts=texts: _bytes(texts), datetime.now(UTC)))  # type: ignore[misc]
     running: set[int] = set()
-    if any(row.status == "running" for row in rows):
+    if locks and any(row.status == "running" for row in rows):
         locked = yield f"SELECT p.classid::bigint, p.objid::bigint {_LOCKED}", ()
         running = {high << 32 | low for high, low in locked}
     return as_it_runs(rows, lambda id: key_of(id) & (2**64 - 1) in running)

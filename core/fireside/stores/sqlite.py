@@ -122,7 +122,7 @@ class SQLiteStore(Store):
         """See `Store.write`. One transaction, one sync."""
         check_id(state_id)
         with self._transaction() as db:
-            found = db.execute("SELECT key, next_seq FROM states WHERE id = ?", (state_id,)).fetchone()
+            found = db.execute(f"SELECT key, {tables.NEXT_SEQ} FROM states WHERE id = ?", (state_id,)).fetchone()
             if create:
                 if found:
                     raise ValueError(f"there is a State {state_id!r} already")
@@ -150,7 +150,7 @@ class SQLiteStore(Store):
             if db is None:
                 return None
             found = db.execute(
-                "SELECT key, next_seq, CAST(label AS BLOB) FROM states WHERE id = ?", (state_id,)
+                f"SELECT key, {tables.NEXT_SEQ}, CAST(label AS BLOB) FROM states WHERE id = ?", (state_id,)
             ).fetchone()
             if found is None:
                 return None

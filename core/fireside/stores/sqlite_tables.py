@@ -48,6 +48,11 @@ CREATE TABLE entries (
     PRIMARY KEY (state, seq)
 ) WITHOUT ROWID;
 """
+NEXT_SEQ = """
+CASE typeof(next_seq) WHEN 'integer' THEN next_seq
+ELSE (SELECT ifnull(max(seq), -1) + 1 FROM entries WHERE state = key AND typeof(seq) = 'integer') END
+"""
+"""The next `seq` of a State: what was noted or, where that is no number (a hand, or damage, changed it), after its entries."""
 _MORE = ("brief TEXT", "counts BLOB", "brief_seq INTEGER")
 """Columns that came later, for a fast list. An older fireside, which does not know them, leaves `brief_seq` behind."""
 _SET_COLUMNS = ", ".join(f"{name} = ?" for name in (*COLUMNS.split(", ")[1:], "brief", "counts", "brief_seq"))
@@ -143,4 +148,4 @@ def texts(db: sqlite3.Connection, key: int | None, first: int = 0) -> Iterator[b
     return (text for (text,) in db.execute(asked, (key, first)))
 
 
-__all__ = ["FORMAT", "OURS", "add_columns", "lacks_columns", "make", "rows", "set_label", "texts"]
+__all__ = ["FORMAT", "NEXT_SEQ", "OURS", "add_columns", "lacks_columns", "make", "rows", "set_label", "texts"]

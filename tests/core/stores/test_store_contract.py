@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fireside.contract_driver import label, row
 from fireside.errors import ConflictError
 from fireside.store_contract import StoreContract
 from fireside.stores import open_store
 from fireside.stores.base import Record, SavedState, Store
 from fireside.stores.file import FileStore
+from fireside.stores.postgres import PostgresStore
 from fireside.stores.sqlite import SQLiteStore
 
 
@@ -120,3 +122,31 @@ class TestPostgresStore(StoreContract):
 
 class TestPostgresStoreByAsyncNames(TestPostgresStore):
     use_async = True
+
+
+class TestPostgresStoreWithoutLocks(TestPostgresStore):
+    def make_store(self, tmp_path: Path) -> Store:
+        return PostgresStore(self.dsn, locks=False)
+
+    def reopen(self, store: Store, tmp_path: Path) -> Store:
+        return PostgresStore(self.dsn, locks=False)
+
+
+@pytest.mark.parametrize(
+    "kind", [FileStore, SQLiteStore, pytest.param(PostgresStore, marks=pytest.mark.xdist_group("postgres"))]
+)
+def test_a_store_opened_without_locks_has_none(kind: Any, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    place = request.getfixturevalue("postgres") if kind is PostgresStore else tmp_path / "runs"
+    store, locked = kind(place, locks=False), kind(place)
+    assert (store.has_locks(), locked.has_locks()) == (False, True)
+    assert repr(store) == f"{repr(locked)[:-1]}, locks=False)"
+    store.write("x", [row(0)], label("x", status="running"), create=True)
+    locks = [store.lock("x"), store.lock("x")]
+    assert (store.holder("x"), locked.holder("x")) == (None, None)
+    held = locked.lock("x")
+    assert (store.holder("x"), [saved.status for saved in store.list()]) == (None, ["interrupted"])
+    for lock in (held, *locks):
+        lock.release()
+    if hasattr(store, "close"):
+        store.close()
+        locked.close()

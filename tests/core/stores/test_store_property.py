@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from fireside import entries as entries_module
 from fireside import state as state_module
 from fireside.fold import UNKNOWN_RESULT
 from fireside.state import State
@@ -157,7 +158,8 @@ def flaky_file(at: frozenset[int]) -> Store:
 def test_a_state_that_is_saved_and_loaded_equals_one_that_never_left_memory(
     make: Callable[[frozenset[int]], Store], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    monkeypatch.setattr(state_module, "datetime", Clock)
+    for module in (entries_module, state_module):
+        monkeypatch.setattr(module, "datetime", Clock)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), database=None)

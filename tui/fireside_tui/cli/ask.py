@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import signal
 import sys
 from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -19,12 +20,15 @@ from fireside_tui.cli.printing import AsJson, AsText, Both, Printer
 if TYPE_CHECKING:
     from fireside import Agent, State, Store
 
+PATIENCE = 3.0
+"""Seconds that a stdin which says nothing is waited for without a word."""
+
 
 def ask(given: Given, question: str, *, resume: str | None, newest: bool, agent_file: str | None, as_json: bool) -> int:
     """Asks, in a new conversation or a saved one; the exit code."""
     from fireside import State
 
-    text = _joined(question, _piped())
+    text = _joined(question, _piped(needed=not (question or newest or resume)))
     agent = agent_of(given, agent_file)
     store = agent.store or given.store
     if newest or resume is not None:
@@ -105,14 +109,24 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _piped() -> str:
-    """What comes through a pipe; nothing where a person types."""
+def _piped(*, needed: bool) -> str:
+    """What comes through a pipe; nothing where a person types. A pipe that may be there by chance is told of when it is mute."""
     if sys.stdin.isatty():
         return ""
     try:
+        if not needed and _is_mute(sys.stdin):
+            tell("waiting for the end of stdin, which is added to the question (< /dev/null goes without)")
         return sys.stdin.buffer.read().decode(errors="replace")
     except (OSError, ValueError) as error:
         raise click.ClickException(f"stdin can't be read: {error}") from None
+
+
+def _is_mute(stream: TextIO) -> bool:
+    """Whether nothing comes through it, and no end, for a while: a daemon's or an ssh's stdin may stay open for ever."""
+    try:
+        return not select.select([stream], [], [], PATIENCE)[0]
+    except (OSError, ValueError):
+        return False  # nothing that can be asked
 
 
 def _joined(question: str, piped: str) -> str:

@@ -1,27 +1,20 @@
-"""SQLiteStore and PostgresStore: what only a database can do wrong."""
+"""SQLiteStore: what only a database in a file can do wrong."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
 import sqlite3
 import stat
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
 from fireside.contract_driver import label, row
-from fireside.errors import StateInUseError
 from fireside.state import State
-from fireside.stores import open_store
 from fireside.stores import rows as rows_module
 from fireside.stores import sqlite_tables as tables
 from fireside.stores.base import SavedState
-from fireside.stores.file import FileStore
-from fireside.stores.postgres import PostgresStore
 from fireside.stores.sqlite import SQLiteStore
 
 
@@ -198,129 +191,6 @@ class TestSQLite:
         assert store.list() == expected
 
 
-@pytest.mark.xdist_group("postgres")
-class TestPostgres:
-    def cut(self, dsn: str) -> None:
-        """Ends every connection but this one, as an idle limit or a restart does."""
-        with psycopg.connect(dsn, autocommit=True) as db:
-            db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-                       "AND datname = current_database()")  # fmt: skip
-            while db.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()").fetchone() != (
-                1,
-            ):
-                pass
-
-    def test_a_save_after_an_idle_cut_is_not_lost(self, postgres: str) -> None:
-        store = PostgresStore(postgres)
-        state = State("hello", id="x")
-        store.save(state)
-        for n in range(3):
-            self.cut(postgres)
-            state.add_user_message(f"{n}")
-            store.save(state)
-        assert store.load("x").to_json() == state.to_json()
-        store.close()
-
-    async def test_so_it_is_by_the_async_names(self, postgres: str) -> None:
-        store = PostgresStore(postgres)
-        state = State("hello", id="x")
-        await store.asave(state)
-        for n in range(3):
-            await asyncio.gather(*[store.aread("x") for _ in range(4)])
-            await asyncio.to_thread(self.cut, postgres)
-            state.add_user_message(f"{n}")
-            await store.asave(state)
-        assert (await store.aload("x")).to_json() == state.to_json()
-        await store.aclose()
-
-    def test_a_lost_lock_is_taken_again_before_anything_is_written(self, postgres: str) -> None:
-        store, other = PostgresStore(postgres), PostgresStore(postgres)
-        state = State("hello", id="x")
-        store.save(state)
-        lock = store.lock("x")
-        self.cut(postgres)
-        store.write("x", [{**state.to_json()["entries"][0], "seq": 1}], None)
-        with pytest.raises(StateInUseError):
-            other.lock("x")
-        lock.release()
-        other.lock("x").release()
-
-    def test_who_lost_its_lock_to_another_writes_nothing(self, postgres: str) -> None:
-        store, other = PostgresStore(postgres), PostgresStore(postgres)
-        state = State("hello", id="x")
-        store.save(state)
-        lock = store.lock("x")
-        self.cut(postgres)
-        taken = other.lock("x")
-        for _ in range(2):
-            with pytest.raises(StateInUseError):
-                store.write("x", [{**state.to_json()["entries"][0], "seq": 1}], None)
-        taken.release()
-        lock.release()
-        record = store.read("x")
-        assert record is not None
-        assert len(record.entries) == 1
-
-    def test_a_first_write_that_was_cut_after_it_was_done_is_not_refused(
-        self, postgres: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        store = PostgresStore(postgres)
-        assert store.list() == []
-        from fireside.stores import postgres_links as links
-
-        run, calls = links.run, []
-
-        def cut_after(connection: Any, work: Any) -> Any:
-            done = run(connection, work)
-            if connection in store._links._all and not calls:
-                calls.append(1)
-                self.cut(postgres)
-                connection.execute("SELECT 1")  # finds out, as a COMMIT whose answer is lost
-            return done
-
-        monkeypatch.setattr(links, "run", cut_after)
-        store.write("x", State("hello", id="x").to_json()["entries"], None, create=True)
-        assert store.load("x").task == "hello"
-
-    def test_a_newer_format_is_refused(self, postgres: str) -> None:
-        PostgresStore(postgres).save(State("hello", id="x"))
-        with psycopg.connect(postgres) as db:
-            db.execute("UPDATE fireside_format SET version = 2")
-        with pytest.raises(ValueError, match="newer"):
-            PostgresStore(postgres).load("x")
-
-    def test_a_loop_that_ends_without_a_farewell_leaves_no_connection(self, postgres: str) -> None:
-        store = PostgresStore(postgres)
-        for n in range(3):
-            asyncio.run(store.asave(State("hello", id=f"id-{n}")))
-        assert len(store.list()) == 3
-
-    def test_its_repr_keeps_the_password(self, postgres: str) -> None:
-        store = PostgresStore("postgresql://me:secret@db.example/runs")
-        assert "secret" not in repr(store)
-        assert store == PostgresStore("postgresql://you:other@db.example:5432/runs")
-
-
-class TestAddresses:
-    def test_each_address_opens_its_store(self, tmp_path: Path) -> None:
-        assert open_store(tmp_path / "runs") == FileStore(tmp_path / "runs")
-        assert open_store(f"sqlite:///{tmp_path}/runs.db") == SQLiteStore(tmp_path / "runs.db")
-        assert open_store("postgresql://db/runs") == open_store("postgres://db/runs")
-        assert open_store("runs") != open_store("sqlite:///runs")
-
-    @pytest.mark.parametrize("place", ["", "mysql://x", "sqlite://", "sqlite:///", "sqlite://runs.db", "a\0b"])
-    def test_other_addresses_are_refused(self, place: str) -> None:
-        with pytest.raises(ValueError, match=r"store|file"):
-            open_store(place)
-
-    def test_two_paths_for_one_place_are_equal(self, tmp_path: Path) -> None:
-        (tmp_path / "link").symlink_to(tmp_path / "runs")
-        (tmp_path / "runs").mkdir()
-        assert FileStore(tmp_path / "link") == FileStore(tmp_path / "runs" / ".." / "runs")
-        assert hash(FileStore(tmp_path / "link")) == hash(FileStore(tmp_path / "runs"))
-        assert FileStore(tmp_path / "a") != FileStore(tmp_path / "b")
-
-
 @pytest.mark.parametrize("content", [b"x", b"some other text\n", b"SQLite format 3"])
 def test_a_small_file_of_something_else_is_not_written_over(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "notes"
@@ -328,12 +198,6 @@ def test_a_small_file_of_something_else_is_not_written_over(tmp_path: Path, cont
     with pytest.raises(sqlite3.DatabaseError, match="not a database"):
         SQLiteStore(path).save(State("hello"))
     assert path.read_bytes() == content
-
-
-@pytest.mark.parametrize("address", ["sqlite:runs.db", "postgresql:runs"])
-def test_an_address_without_its_slashes_is_no_folder(address: str) -> None:
-    with pytest.raises(ValueError, match="slashes"):
-        open_store(address)
 
 
 @pytest.mark.parametrize(
@@ -367,4 +231,25 @@ def test_an_id_that_is_none_hides_no_conversation(tmp_path: Path) -> None:
         db.execute("INSERT INTO states (id, next_seq) VALUES (CAST(x'ff41' AS TEXT), 0), (x'41', 0)")
         db.commit()
     assert "b" in [row.id for row in store.list()]
+    store.close()
+
+
+@pytest.mark.parametrize("damage", ["'x'", "x'00'", "1.5", "CAST(x'ff41' AS TEXT)"])
+def test_a_next_place_that_is_no_number_is_found_again_from_the_entries(tmp_path: Path, damage: str) -> None:
+    store = SQLiteStore(tmp_path / "runs.db")
+    states = [State("task a", id="a"), State("task b", id="b")]
+    for state in states:
+        store.save(state)
+    with store._transaction() as db:
+        db.execute("UPDATE entries SET entry = '{half' WHERE state = 2")
+        db.execute(f"UPDATE states SET next_seq = {damage}")
+    assert {row.id: row.title for row in store.list()}["a"] == "task a"
+    assert store.load("a").to_json() == states[0].to_json()
+    for state in states:
+        state.add_user_message("more")
+        store.save(state)
+    assert store.load("a").to_json() == states[0].to_json()
+    assert [entry.seq for entry in store.load("b").history if entry.kind == "user"] == [1]
+    with store._transaction() as db:
+        assert db.execute("SELECT next_seq FROM states").fetchall() == [(2,), (2,)]
     store.close()

@@ -1,0 +1,180 @@
+"""`Entries`: what lies under a State. Its entries, their fold and what stores have of them, kept in step. It knows the fold.
+
+An entry is made here alone; what the caller changed in `data` becomes one; a store's record becomes entries, and entries
+that another writer added go in before one's own.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from fireside.fold import Fold
+from fireside.history import VERSION, HistoryEntry
+from fireside.items import UNKNOWN_RESULT
+from fireside.label import label_of
+from fireside.messages import Json, ToolCall
+from fireside.replay import missing_notice, replay
+from fireside.requests import Requests
+from fireside.turns import Turns
+from fireside.values import copied, dumps, need, text_of
+
+if TYPE_CHECKING:
+    from fireside.stores.base import Record, Store
+
+
+class Entries:
+    """The entries of a conversation and all that is kept in step with them. What users read and call is in `State`."""
+
+    def _setup(self, id: str) -> None:
+        self._id = id
+        self._entries: list[HistoryEntry] = []
+        self._fold = Fold()
+        self._next_seq = 0
+        self._made_at = datetime.now(UTC)
+        self._fork: dict[str, Json] | None = None
+        self._guard = threading.RLock()
+        self._data: dict[str, Json] = {}
+        self._data_saved: dict[str, str] = {}
+        self._live_answer: tuple[Json, Any] = (None, None)
+        # The stores' part: where the State is kept, and how many of its entries are there.
+        self._store: Store | None = None
+        self._saved = 0
+        self._kept = False  # the store has it, though maybe with no entry that can be read
+        self._running = False  # a run of this process holds the lock, for this very object
+        self._loaded = False  # came from a store, and was not run since: a run looks whether its Agent is another
+        self._unsaved_steps = 0
+        self._requests = Requests()  # what was built for the last request, to take up from
+        self._turns = Turns()  # its saves, one at a time
+
+    def _append(self, kind: str, content: Json = None, **rest: Any) -> HistoryEntry:
+        with self._guard:
+            origin = None
+            if not self._entries:
+                origin = {"v": VERSION, "id": self._id}
+            entry = HistoryEntry(
+                self._next_seq, kind, self._fold.turn, datetime.now(UTC), content, origin=origin, **rest
+            )
+            self._fold.apply(entry)
+            self._entries.append(entry)
+            self._next_seq += 1
+            return entry
+
+    def _result(self, call: ToolCall, content: Json, **rest: Any) -> HistoryEntry:
+        if need(call, ToolCall, "a call is a ToolCall, such as those of pending_calls") not in self._fold.pending:
+            raise ValueError(f"the call {call.name!r} ({call.id}) is not pending")
+        return self._append("tool_result", content, call=call, **rest)
+
+    def _end_dead_run(self) -> None:
+        """Ends a run whose process is gone, where something else than another run comes next."""
+        self._append("stop", {"end": True, "by": None, "cut": "the process was gone"}, closing=True)
+
+    def _close_calls(self, text: str, calls: Iterable[ToolCall] | None = None) -> None:
+        for call in self._fold.pending if calls is None else calls:
+            self._result(call, text, is_error=True, closing=True)
+
+    # -- the caller's data
+
+    def record_data(self) -> None:
+        """Makes an entry of what has changed in `data` since the last one.
+
+        Raises `TypeError` that names the key of a value that JSON can't hold; the other keys are recorded first.
+        """
+        with self._guard:
+            changed: dict[str, Json] = {}
+            wrong: TypeError | None = None
+            for key, value in list(self._data.items()):  # a tool in its thread may be at it
+                try:
+                    text = dumps(value, f"state.data[{key!r}]")
+                    if not isinstance(key, str):
+                        raise TypeError(f"the keys of state.data are str, not {type(key).__name__} ({key!r})")
+                except TypeError as error:
+                    wrong = wrong or error
+                    continue
+                if self._data_saved.get(key) != text:
+                    changed[key] = json.loads(text)
+                    self._data_saved[key] = text
+            removed = [key for key in self._data_saved if key not in self._data]
+            for key in removed:
+                del self._data_saved[key]
+            if changed or removed:
+                self._append("data", {"set": changed, "removed": removed})
+            if wrong is not None:
+                raise wrong
+
+    def _take_data(self) -> None:
+        self._data.clear()
+        self._data.update(copied(self._fold.data))
+        self._note_data()
+
+    def _note_data(self) -> None:
+        """What the entries hold of `data`: what differs from it is new."""
+        self._data_saved = {key: text_of(value) for key, value in self._fold.data.items()}
+
+    # -- from and to a store
+
+    def _drop_unsaved(self, upto: int | None = None) -> list[HistoryEntry]:
+        """Takes back the entries that no store has yet (from the place `upto` on); returns them."""
+        with self._guard:
+            first = max(self._saved, self._saved if upto is None else upto)
+            dropped, kept = self._entries[first:], self._entries[:first]
+            if not dropped:
+                return []
+            self._fold = Fold()
+            self._entries.clear()
+            self._replay(*kept)
+            self._next_seq = dropped[0].seq
+            self._note_data()
+            return dropped
+
+    def _replay(self, *entries: HistoryEntry) -> None:
+        for entry in entries:
+            self._fold.take(entry)  # what was skipped before is skipped here, too
+            self._entries.append(entry)
+
+    @classmethod
+    def _from_record(cls, id: str, record: Record, store: Store, *, held: bool) -> Self:
+        """The State that a store holds. Unless a run holds it, what that run left open is closed.
+
+        Raises `ValueError` where it was saved in a newer format.
+        """
+        state = cls.__new__(cls)
+        state._setup(id)
+        state._store = store
+        state._loaded = True
+        missing, state._next_seq = replay(id, record, state._fold, state._entries)
+        state._saved = len(state._entries)
+        state._kept = True
+        state._take_data()
+        if not held:
+            state._close_cut_off(missing)
+        return state
+
+    def _close_cut_off(self, missing: list[int]) -> None:
+        """What a run that died left open: calls without a result, and steps that can't be read."""
+        waiting = self._fold.unasked
+        if untold := [seq for seq in missing if seq not in self._fold.told_missing]:
+            self._append("notice", missing_notice(untold, self._fold), closing=True)
+        self._close_calls(UNKNOWN_RESULT, [call for call in self._fold.pending if call not in waiting])
+
+    def _rebase(self, record: Record, store: Store, own: list[HistoryEntry], *, held: bool) -> None:
+        """Takes what another writer added, and puts one's own new entries behind it."""
+        fresh = self._from_record(self._id, record, store, held=held)
+        with self._guard:
+            for entry in own:
+                fresh._replay(replace(entry, seq=fresh._next_seq, turn=fresh._fold.turn))
+                fresh._next_seq += 1
+            self._entries[:] = fresh._entries
+            self._fold, self._next_seq, self._saved = fresh._fold, fresh._next_seq, fresh._saved
+            self._take_data()
+
+    def _label(self) -> dict[str, Json]:
+        """What a list shows, small whatever the length."""
+        return label_of(self._id, self._fold, self._next_seq)
+
+
+__all__ = ["Entries"]

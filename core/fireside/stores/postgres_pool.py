@@ -1,0 +1,74 @@
+"""PostgresStore's connections in an event loop. It knows the links.
+
+Not psycopg_pool's: it tells nobody why it can't connect, lets whoever waits run into a timeout of 30 s, and its workers take
+no cancellation while they connect (3.3.3), so that `asyncio.run` may wait for them for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from fireside.stores.postgres_links import psycopg, run_async, told
+from fireside.stores.postgres_steps import Steps
+
+T = TypeVar("T")
+Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+
+SIZE = 8
+"""How many connections an event loop uses at most."""
+
+
+class Pool:
+    """The connections of one event loop: one for each task that is at work, kept for the next. Others wait their turn."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._room = asyncio.Semaphore(SIZE)
+        self._idle: list[Connection] = []
+        self.connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+
+    async def do(self, make: Callable[[bool], Steps[T]]) -> T:
+        """Runs steps in one transaction; once more, on a new connection, where the first was cut."""
+        async with self._room:
+            for again in (False, True):
+                connection = self._idle.pop() if self._idle else await self._connect()
+                try:
+                    return await run_async(connection, make(again))
+                except psycopg.OperationalError:
+                    if again or not connection.broken:
+                        raise
+                    await self.close()  # the others were cut with it
+                finally:
+                    await self._put_back(connection)
+        raise AssertionError
+
+    async def _connect(self) -> Connection:
+        try:
+            connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+        except psycopg.Error as error:
+            raise told(self._dsn, error) from error
+        self.connections.add(connection)
+        return connection
+
+    async def _put_back(self, connection: Connection) -> None:
+        if connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE:
+            self._idle.append(connection)
+        else:  # cut, or cancelled in the middle of a statement
+            await connection.close()
+
+    async def close(self) -> None:
+        """Closes what is idle."""
+        while self._idle:
+            await self._idle.pop().close()
+
+    def __del__(self) -> None:
+        for connection in list(self.connections):  # the loop is gone: nobody can wait for a farewell
+            with contextlib.suppress(Exception):
+                connection.pgconn.finish()
+
+
+__all__ = ["SIZE", "Pool"]

@@ -1,0 +1,237 @@
+"""PostgresStore: connections that are cut, refused or waited for, and locks that are lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from fireside.errors import StateInUseError
+from fireside.state import State
+from fireside.stores.postgres import PostgresStore
+from fireside.stores.postgres_pool import SIZE
+
+
+@pytest.mark.xdist_group("postgres")
+class TestPostgres:
+    def cut(self, dsn: str) -> None:
+        """Ends every connection but this one, as an idle limit or a restart does."""
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+                       "AND datname = current_database()")  # fmt: skip
+            while db.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()").fetchone() != (
+                1,
+            ):
+                pass
+
+    def test_a_save_after_an_idle_cut_is_not_lost(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        state = State("hello", id="x")
+        store.save(state)
+        for n in range(3):
+            self.cut(postgres)
+            state.add_user_message(f"{n}")
+            store.save(state)
+        assert store.load("x").to_json() == state.to_json()
+        store.close()
+
+    async def test_so_it_is_by_the_async_names(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        state = State("hello", id="x")
+        await store.asave(state)
+        for n in range(3):
+            await asyncio.gather(*[store.aread("x") for _ in range(4)])
+            await asyncio.to_thread(self.cut, postgres)
+            state.add_user_message(f"{n}")
+            await store.asave(state)
+        assert (await store.aload("x")).to_json() == state.to_json()
+        await store.aclose()
+
+    def test_a_lost_lock_is_taken_again_before_anything_is_written(self, postgres: str) -> None:
+        store, other = PostgresStore(postgres), PostgresStore(postgres)
+        state = State("hello", id="x")
+        store.save(state)
+        lock = store.lock("x")
+        self.cut(postgres)
+        store.write("x", [{**state.to_json()["entries"][0], "seq": 1}], None)
+        with pytest.raises(StateInUseError):
+            other.lock("x")
+        lock.release()
+        other.lock("x").release()
+
+    def test_who_lost_its_lock_to_another_writes_nothing(self, postgres: str) -> None:
+        store, other = PostgresStore(postgres), PostgresStore(postgres)
+        state = State("hello", id="x")
+        store.save(state)
+        lock = store.lock("x")
+        self.cut(postgres)
+        taken = other.lock("x")
+        for _ in range(2):
+            with pytest.raises(StateInUseError):
+                store.write("x", [{**state.to_json()["entries"][0], "seq": 1}], None)
+        taken.release()
+        lock.release()
+        record = store.read("x")
+        assert record is not None
+        assert len(record.entries) == 1
+
+    def test_a_first_write_that_was_cut_after_it_was_done_is_not_refused(
+        self, postgres: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = PostgresStore(postgres)
+        assert store.list() == []
+        from fireside.stores import postgres_links as links
+
+        run, calls = links.run, []
+
+        def cut_after(connection: Any, work: Any) -> Any:
+            done = run(connection, work)
+            if connection in store._links._all and not calls:
+                calls.append(1)
+                self.cut(postgres)
+                connection.execute("SELECT 1")  # finds out, as a COMMIT whose answer is lost
+            return done
+
+        monkeypatch.setattr(links, "run", cut_after)
+        store.write("x", State("hello", id="x").to_json()["entries"], None, create=True)
+        assert store.load("x").task == "hello"
+
+    def test_a_newer_format_is_refused(self, postgres: str) -> None:
+        PostgresStore(postgres).save(State("hello", id="x"))
+        with psycopg.connect(postgres) as db:
+            db.execute("UPDATE fireside_format SET version = 2")
+        with pytest.raises(ValueError, match="newer"):
+            PostgresStore(postgres).load("x")
+
+    def test_a_loop_that_ends_without_a_farewell_leaves_no_connection(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        for n in range(3):
+            asyncio.run(store.asave(State("hello", id=f"id-{n}")))
+        assert len(store.list()) == 3
+
+    async def reasons(self, dsn: str) -> set[str]:
+        """What is told by the sync names, by the async ones to several at once, and where a lock is taken."""
+        store = PostgresStore(dsn)
+        told = await asyncio.gather(
+            asyncio.to_thread(store.list),
+            asyncio.to_thread(PostgresStore(dsn).lock, "x"),
+            *[store.aread("x") for _ in range(3)],
+            return_exceptions=True,
+        )
+        assert all(isinstance(error, psycopg.OperationalError) for error in told), told
+        return {str(error) for error in told}
+
+    async def test_a_server_that_refuses_is_told_with_its_place(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as gone:
+            port = gone.getsockname()[1]
+        where = f"no connection to PostgreSQL at 127.0.0.1:{port}/runs: "
+        told = await self.reasons(f"postgresql://me:secret@127.0.0.1:{port}/runs")
+        assert told == {f"{where}Connection refused"}
+
+    async def test_a_server_that_never_answers_is_told_when_connecting_took_too_long(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            port = mute.getsockname()[1]
+            dsn = f"postgresql://me:secret@127.0.0.1:{port}/runs"
+            assert psycopg.conninfo.conninfo_to_dict(PostgresStore(dsn)._dsn)["connect_timeout"] == "10"
+            told = await self.reasons(f"{dsn}?connect_timeout=1")
+        assert told == {f"no connection to PostgreSQL at 127.0.0.1:{port}/runs: connection timeout expired"}
+
+    async def test_the_reason_that_the_server_gives_is_told(self, postgres: str) -> None:
+        base, _, options = postgres.partition("?")
+        for dsn, reason in (
+            (f"{base}-not?{options}", f'database "{base.rpartition("/")[2]}-not" does not exist'),
+            (postgres.replace("//postgres", "//nobody"), 'role "nobody" does not exist'),
+        ):
+            told = await self.reasons(dsn)
+            assert [text.rpartition(": FATAL:  ")[2] for text in told] == [reason]
+
+    @contextlib.contextmanager
+    def role(self, dsn: str, limits: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
+        """A connection of the database's owner, and the address for somebody who may do less."""
+        base, _, options = dsn.partition("?")
+        name = base.rpartition("/")[2]
+        with psycopg.connect(dsn, autocommit=True) as db:
+            db.execute(f"CREATE ROLE {name} LOGIN {limits}")
+            db.execute(f"GRANT ALL ON SCHEMA public TO {name}")
+            try:
+                yield db, f"postgresql://{name}:wrong@/{name}?{options}"
+            finally:
+                db.execute(f"DROP OWNED BY {name}")
+                db.execute(f"DROP ROLE {name}")
+
+    def test_a_wrong_password_is_told_and_not_shown(self, postgres: str) -> None:
+        with self.role(postgres, "PASSWORD 'right'") as (db, dsn):
+            rules = Path(*db.execute("SHOW hba_file").fetchone() or ())
+            kept = rules.read_bytes()
+            rules.write_bytes(b"local all %s scram-sha-256\n" % db.info.dbname.encode() + kept)
+            try:
+                db.execute("SELECT pg_reload_conf()")
+                told = asyncio.run(self.reasons(dsn))
+            finally:
+                rules.write_bytes(kept)
+                db.execute("SELECT pg_reload_conf()")
+            assert ["password authentication failed" in text and "wrong" not in text for text in told] == [True]
+
+    async def test_many_at_once_share_a_few_connections(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        assert await asyncio.gather(*[store.aread("x") for _ in range(3 * SIZE)]) == [None] * 3 * SIZE
+        assert len(store._pools[asyncio.get_running_loop()].connections) == SIZE
+        await store.aclose()
+
+    async def test_a_connection_whose_statement_was_cancelled_is_not_used_again(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        await store.alist()
+        with psycopg.connect(postgres) as db:
+            db.execute("LOCK TABLE fireside_states")
+            waiting = [asyncio.ensure_future(store.aread("x")) for _ in range(3)]
+            asked = (
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'relation'"
+            )
+            while db.execute(asked).fetchone() != (3,):
+                db.execute("SELECT pg_stat_clear_snapshot()")
+                await asyncio.sleep(0)
+            for task in waiting:
+                task.cancel()
+            await asyncio.wait(waiting)
+            assert all(task.cancelled() for task in waiting)
+        assert [await store.aread("x") for _ in range(3)] == [None] * 3
+        await store.aclose()
+
+    def test_a_loop_ends_while_it_connects(self) -> None:
+        async def impatient(dsn: str) -> None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await PostgresStore(dsn).alist()
+
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            dsn = f"postgresql://me@127.0.0.1:{mute.getsockname()[1]}/runs"
+            ends = threading.Thread(target=lambda: asyncio.run(impatient(dsn)), daemon=True)
+            ends.start()
+            ends.join(30)
+            assert not ends.is_alive()
+
+    async def test_a_store_that_was_refused_goes_on_once_it_is_let_in(self, postgres: str) -> None:
+        with self.role(postgres, "") as (db, dsn):
+            store = PostgresStore(dsn)
+            await asyncio.gather(*[store.alist() for _ in range(SIZE)])
+            for _ in range(2):
+                db.execute(f"ALTER ROLE {db.info.dbname} NOLOGIN")
+                db.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", [db.info.dbname]
+                )
+                with pytest.raises(psycopg.OperationalError, match="not permitted to log in"):
+                    await store.aread("x")
+                db.execute(f"ALTER ROLE {db.info.dbname} LOGIN")
+                assert await store.aread("x") is None
+            await store.aclose()
+
+    def test_its_repr_keeps_the_password(self, postgres: str) -> None:
+        store = PostgresStore("postgresql://me:secret@db.example/runs")
+        assert "secret" not in repr(store)
+        assert store == PostgresStore("postgresql://you:other@db.example:5432/runs")
