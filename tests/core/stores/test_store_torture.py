@@ -20,9 +20,14 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[torture.O
 
 
 def test_nothing_is_lost_under_kill_9(opener: torture.Opener, tmp_path: Path) -> None:
-    told = torture.kill_rounds(opener, tmp_path, rounds=15, seed=1)
-    assert told.faults == []
-    assert told.acknowledged > 15
+    acknowledged = 0
+    for seed in range(1, 20):  # on a loaded machine a child is killed before it has saved much
+        told = torture.kill_rounds(opener, tmp_path, rounds=15, seed=seed)
+        assert told.faults == []
+        acknowledged += told.acknowledged
+        if acknowledged > 15:
+            break
+    assert acknowledged > 15
 
 
 @pytest.mark.parametrize("runs", [False, True], ids=["saves", "runs"])
