@@ -18,8 +18,12 @@ def test_without_a_key_it_says_what_is_missing_and_offers_the_demo(terminal: Sta
         assert "/server" in term.text()
         term.send("Hello\r")
         term.wait("Ctrl+R asks again", timeout=30)  # the SDK is loaded to find out that there is no key
-        term.send("/demo\r")
-        term.wait("offline demo")
+        words = " ".join(term.text().split())
+        assert "set ANTHROPIC_API_KEY in the shell" in words
+        assert "fireside --model demo" in words
+        assert "api_key=" not in words
+        term.send("/model demo\r")
+        term.wait("goes on with demo")
         term.send("\x12")
         term.wait("nothing is lost")
         term.send("\x11")

@@ -166,7 +166,12 @@ def test_without_a_key_it_says_how_to_give_one(ask: Any, monkeypatch: Any) -> No
     monkeypatch.delenv("ANTHROPIC_BASE_URL")
     code, out, err = ask("-p", "hi")
     assert (code, out) == (3, "")
-    assert "ANTHROPIC_API_KEY" in err
+    assert "no API key was found; set ANTHROPIC_API_KEY in the shell" in err
+    assert "fireside --model demo" in err
+    assert "api_key=" not in err, "who uses the command has nothing to pass"
+    _, out, _ = ask("show", only(FileStore(Path(".local/share/fireside/conversations"))).id)
+    assert "fireside --model demo" in out
+    assert "api_key=" not in out
 
 
 def test_one_that_runs_elsewhere_is_told_so(ask: Any, store: FileStore) -> None:

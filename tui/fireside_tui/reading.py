@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
+from fireside_tui.no_key import for_a_person
+
 if TYPE_CHECKING:
     from fireside.history import HistoryEntry
     from fireside.messages import Block, ToolCall
@@ -156,7 +158,7 @@ class _Reader:
 
     def _error(self, entry: HistoryEntry) -> None:
         self.end_partial()
-        self.items.append(Note("error", entry.at, entry.text))
+        self.items.append(Note("error", entry.at, for_a_person(entry.text)))
 
     def _stop(self, entry: HistoryEntry) -> None:
         self.end_partial()

@@ -119,12 +119,14 @@ def tell_error(error: Exception) -> int:
 
 def words(error: BaseException) -> str:
     """What an exception says to a person, with its notes."""
+    from fireside_tui.no_key import for_a_person
+
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{os.fsdecode(error.filename)}: {error.strerror}"
     elif isinstance(error, KeyError):
         text = f"{error.args[0]!r} is missing" if error.args else "something is missing"
     else:
-        text = str(error) or type(error).__name__
+        text = for_a_person(str(error)) or type(error).__name__
     return "; ".join([text, *getattr(error, "__notes__", ())])
 
 

@@ -6,6 +6,8 @@ import errno
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fireside_tui.no_key import WHAT_TO_DO, what_happened
+
 if TYPE_CHECKING:
     from fireside import Holder
 
@@ -24,7 +26,6 @@ class Trouble:
 
 
 RETRY = "Ctrl+R asks again."
-NO_KEY = "Set ANTHROPIC_API_KEY and start fireside again, or pick the offline demo with /model demo."
 
 
 def elsewhere(holder: Holder | None) -> str:
@@ -49,7 +50,7 @@ def explain(error: BaseException) -> Trouble:
     text = _sentence(str(error) or type(error).__name__)
     match error:
         case AuthError():
-            return Trouble(text, NO_KEY)
+            return Trouble(_sentence(what_happened(str(error))), _sentence(WHAT_TO_DO))
         case RateLimitError():
             return Trouble(text, f"Wait a little. {RETRY}")
         case OverloadedError():

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from fireside import HistoryEntry, Image, Text, Thinking, ToolCall
 
 from fireside_tui.conversations.approval import call_line
+from fireside_tui.no_key import for_a_person
 from fireside_tui.transcript import Item
 
 UNKNOWN = "(unknown: the run stopped"
@@ -264,7 +265,9 @@ class Narrator:
     def _said_error(self, entry: HistoryEntry, words: str) -> None:
         name, _, text = words.partition(": ")
         ours = name.endswith("Error") and name.isidentifier() and text
-        self.view.add(Item(f"{entry.seq}.error", "error", f"{text if ours else words}\nCtrl+R asks again."))
+        self.view.add(
+            Item(f"{entry.seq}.error", "error", f"{for_a_person(text if ours else words)}\nCtrl+R asks again.")
+        )
 
     def _checkpoint(self, entry: HistoryEntry) -> None:
         self.view.add(Item(str(entry.seq), "rule", title=f"checkpoint: {entry.text}"))
