@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from fireside_tui.transcript import Item
 from helpers_transcript import Chat, check, conversation, drawn, shown
 from textual.content import Content
@@ -166,3 +167,45 @@ async def test_code_blocks_are_given_as_they_were_written():
     async with app.run_test() as pilot:
         await pilot.pause()
         assert app.transcript.code_blocks("a") == ["a\tb\n", "z\n"]
+
+
+LONG_LINES = {
+    "words": "total = " + " + ".join(f"price_of(item_{n})" for n in range(40)),
+    "wide": "name = '" + "日本語の文章" * 30 + "'",
+    "no place to break": "blob = '" + "QUJD" * 2500 + "'",
+    "indented": "        return " + ", ".join(f"value_{n}" for n in range(60)),
+}
+
+
+@pytest.mark.parametrize("line", LONG_LINES.values(), ids=LONG_LINES.keys())
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_long_line_of_code_folds_with_a_mark_and_is_copied_whole_without_it(line, streamed):
+    text = f"```python\nx = 1\n{line}\ny = 2\n```\n"
+    app = Chat([Item("a", "assistant", "" if streamed else text)])
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = app.transcript
+        if streamed:
+            for start in range(0, len(text), 700):
+                transcript.append("a", text[start : start + 700])
+                await drawn(pilot, transcript)
+        await pilot.resize_terminal(80, 200)
+        await drawn(pilot, transcript)
+        check(transcript)
+        rows = shown(transcript)
+        first, end = rows.index("    x = 1") + 1, rows.index("    y = 2")
+        folded = rows[first:end]
+        assert len(folded) > 2
+        assert folded[0].startswith("    ")
+        assert all(row.startswith("  ↪ ") for row in folded[1:])
+        # a blank at the end of a row can't be seen; all else is there, once and in its order
+        assert "".join(row[4:] for row in folded).replace(" ", "") == line.replace(" ", "")
+
+        assert transcript.get_selection(Selection(None, None))[0] == f"claude\nx = 1\n{line}\ny = 2\n"
+        assert transcript.code_blocks("a") == [f"x = 1\n{line}\ny = 2\n"]
+        for place in ((6, first), (2, first + 1), (6, first + 2), (77, end - 1)):  # on the text, the mark, beside it
+            await pilot.click(transcript, offset=place, times=3)
+            assert app.screen.get_selected_text() == line
+        await pilot.mouse_down(transcript, offset=(4, first))
+        await pilot.hover(transcript, offset=(77, end - 1))
+        await pilot.mouse_up(transcript, offset=(77, end - 1))
+        assert app.screen.get_selected_text() == line
