@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 
 import pytest
 from fireside_tui.transcript import Item, highlight
@@ -66,6 +67,23 @@ async def test_code_is_shown_before_its_lexer_is_there_and_coloured_then():
         looks = {segment.text.strip(): segment.style for strip in transcript._view for segment in strip}
         assert looks["1"].color != looks["tcl"].color
         assert looks["integer"] != looks["two"]
+
+
+async def test_code_is_shown_where_the_highlighter_can_not_be_loaded(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygments.lexers", None)
+    monkeypatch.setattr(highlight, "_lexers", {})
+    app = Chat([Item("a", "assistant", "```python\nx = 1\n```\n")])
+    async with app.run_test(size=(60, 20)) as pilot:
+        await drawn(pilot, app.transcript)
+        assert "    x = 1" in shown(app.transcript)
+        assert not highlight.loading()
+
+
+def test_a_text_in_many_languages_makes_each_lexer_once():
+    names = [f"no-language-{n}" for n in range(100)]
+    for name in names:
+        highlight.highlight("x = 1", name)
+    assert all(highlight.ready(name) for name in names)
 
 
 async def test_the_mouse_is_safe_while_text_streams_in():
