@@ -60,23 +60,23 @@ class Note:
     body: str = ""
 
 
-Item: TypeAlias = Said | Note
+Passage: TypeAlias = Said | Note
 
 WHOLE = ("end_turn", "tool_use", "stop_sequence", "pause_turn")
 
 
-def read(state: State) -> list[Item]:
+def read(state: State) -> list[Passage]:
     """The conversation in order."""
     reader = _Reader(state)
     for entry in state.history:
         reader.take(entry)
     reader.end_partial()
-    return reader.items
+    return reader.passages
 
 
 class _Reader:
     def __init__(self, state: State) -> None:
-        self.items: list[Item] = []
+        self.passages: list[Passage] = []
         self.calls: dict[tuple[str, int], Call] = {}
         self.partial: tuple[int, int] | None = None
         self.streamed: dict[int, tuple[str, str]] = {}
@@ -95,7 +95,7 @@ class _Reader:
 
     def _user(self, entry: HistoryEntry) -> None:
         self.end_partial()
-        self.items.append(Said("you", entry.at, list(entry.read_blocks())))
+        self.passages.append(Said("you", entry.at, list(entry.read_blocks())))
 
     def _reply(self, entry: HistoryEntry) -> None:
         from fireside.messages import ToolCall
@@ -110,7 +110,9 @@ class _Reader:
             else:
                 parts.append(block)
         reason = content.get("stop_reason", "")
-        self.items.append(Said("claude", entry.at, parts, content.get("model", ""), "" if reason in WHOLE else reason))
+        self.passages.append(
+            Said("claude", entry.at, parts, content.get("model", ""), "" if reason in WHOLE else reason)
+        )
 
     def _partial_reply(self, entry: HistoryEntry) -> None:
         content = entry.content
@@ -128,7 +130,7 @@ class _Reader:
 
         if self.partial_at is not None and any(words.strip() for _, words in self.streamed.values()):
             parts = [Text(words) if kind == "text" else Thinking(words) for kind, words in self.streamed.values()]
-            self.items.append(Said("claude", self.partial_at, list(parts), cut="stopped"))
+            self.passages.append(Said("claude", self.partial_at, list(parts), cut="stopped"))
         self.partial, self.streamed = None, {}
 
     def _tool_result(self, entry: HistoryEntry) -> None:
@@ -136,29 +138,31 @@ class _Reader:
             call.result = entry
 
     def _notice(self, entry: HistoryEntry) -> None:
-        self.items.append(Note("notice", entry.at, entry.text))
+        self.passages.append(Note("notice", entry.at, entry.text))
 
     def _human(self, entry: HistoryEntry) -> None:
-        self.items.append(Note("human", entry.at, f"asked: {entry.content['question']}", str(entry.content["answer"])))
+        self.passages.append(
+            Note("human", entry.at, f"asked: {entry.content['question']}", str(entry.content["answer"]))
+        )
 
     def _ask(self, entry: HistoryEntry) -> None:
         text = f"side question: {entry.content['prompt']}"
-        self.items.append(Note("ask", entry.at, text, str(entry.content["answer"])))
+        self.passages.append(Note("ask", entry.at, text, str(entry.content["answer"])))
 
     def _compact(self, entry: HistoryEntry) -> None:
-        self.items.append(Note("compact", entry.at, "the model's memory begins here, with a summary", entry.text))
+        self.passages.append(Note("compact", entry.at, "the model's memory begins here, with a summary", entry.text))
 
     def _checkpoint(self, entry: HistoryEntry) -> None:
-        self.items.append(Note("checkpoint", entry.at, f"checkpoint: {entry.text}"))
+        self.passages.append(Note("checkpoint", entry.at, f"checkpoint: {entry.text}"))
 
     def _restore(self, entry: HistoryEntry) -> None:
         self.end_partial()
         name = self.checkpoints.get(entry.content["checkpoint"], "")
-        self.items.append(Note("restore", entry.at, f"went back to the checkpoint: {name}"))
+        self.passages.append(Note("restore", entry.at, f"went back to the checkpoint: {name}"))
 
     def _error(self, entry: HistoryEntry) -> None:
         self.end_partial()
-        self.items.append(Note("error", entry.at, for_a_person(entry.text)))
+        self.passages.append(Note("error", entry.at, for_a_person(entry.text)))
 
     def _stop(self, entry: HistoryEntry) -> None:
         self.end_partial()
@@ -168,7 +172,7 @@ class _Reader:
             import json
 
             body = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False, indent=2)
-            self.items.append(Note("finish", entry.at, "finished", body))
+            self.passages.append(Note("finish", entry.at, "finished", body))
 
 
-__all__ = ["Call", "Item", "Note", "Said", "read"]
+__all__ = ["Call", "Note", "Passage", "Said", "read"]

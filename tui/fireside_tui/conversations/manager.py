@@ -14,7 +14,7 @@ from fireside import Agent, Image, Record, SavedState, State, Store
 from fireside_tui.conversations.conversation import SETTINGS, Conversation
 from fireside_tui.conversations.listing import Listing, own_rows
 from fireside_tui.conversations.routes import Routes, approval_of
-from fireside_tui.conversations.rows import Item, Row, row_of
+from fireside_tui.conversations.rows import Listed, Row, row_of
 from fireside_tui.conversations.trouble import Trouble, explain
 from fireside_tui.device import Device
 
@@ -72,7 +72,7 @@ class Conversations:
     # -- the list
 
     @property
-    def items(self) -> list[Item]:
+    def items(self) -> list[Listed]:
         """Every conversation, as its row or what `row_of` makes it of: pinned first, then the most recent first."""
         return self._listed.with_own(self._own_rows())
 
