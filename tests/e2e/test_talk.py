@@ -197,7 +197,7 @@ def test_text_is_never_a_command_for_the_terminal(start: Start, api: ApiServer) 
         term.send("\x11")
         assert term.ended() == 0
     raw = term.raw.decode()
-    for wrong in ("\x1b]52", "\x1b]2;", "\x1b]8;", "\x1b[2J", "\x1b[6n", "\x9b", "\u202e", "\0"):
+    for wrong in ("\x1b]52", "\x1b]2;stolen", "\x1b]8;", "\x1b[2J", "\x1b[6n", "\x9b", "\u202e", "\0"):
         assert wrong not in raw, wrong
 
 

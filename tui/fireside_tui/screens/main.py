@@ -17,9 +17,11 @@ from textual.widget import Widget
 from fireside_tui import commands, outside
 from fireside_tui.config import Config
 from fireside_tui.conversations import Conversation, explain
+from fireside_tui.driver import FiresideDriver
 from fireside_tui.screens.list_keys import ListKeys
 from fireside_tui.screens.typed_ahead import AT_ONCE
 from fireside_tui.screens.writing import Writing
+from fireside_tui.terminal_title import title_of
 from fireside_tui.transcript import Transcript
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.chat import Chat
@@ -255,9 +257,15 @@ class MainScreen(ListKeys, Writing):
         asking = sum(conversation.approval is not None for conversation in self.conversations.running())
         self.sidebar.show(self.conversations.items, trouble.text if trouble else "", asking)
         current = self.current
+        self._name_terminal("" if current is None or current.empty else current.state.title)
         self.sidebar.rows.set_open(current.id if current is not None else None)
         if current is not None and not current.empty and not self.in_list and not self.sidebar.filter.has_focus:
             self.sidebar.rows.set_cursor(current.id)
+
+    def _name_terminal(self, title: str) -> None:
+        driver = self.app._driver
+        if isinstance(driver, FiresideDriver):
+            driver.name(title_of(title))
 
     @on(Filter.Left)
     def _on_filter_left(self, event: Filter.Left) -> None:
