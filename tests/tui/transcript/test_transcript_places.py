@@ -205,3 +205,20 @@ async def test_the_cursors_bar_shines_while_the_transcript_has_the_focus_and_no_
             bars = [segment.style for strip in transcript._view for segment in strip if segment.text == "▎ "]
             assert bars
             assert set(bars) == {transcript._painter.style((look,))}
+
+
+async def test_the_end_is_followed_through_any_sizes_while_text_streams_in():
+    app = Chat([*conversation(4), Item("s", "assistant")])
+    sizes = [(30, 8), (200, 60), (30, 8), (100, 30), (30, 8), (20, 4), (200, 60), (60, 20), (30, 8)]
+    async with app.run_test(size=(100, 30)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        for n, (width, height) in enumerate(sizes):
+            transcript.append("s", mixed(300) + f"\n\nend {n}")
+            await pilot.resize_terminal(width, height)
+            if n % 2:
+                await drawn(pilot, transcript)
+            assert transcript.following, (n, width, height)
+        await drawn(pilot, transcript)
+        check(transcript)
+        assert f"end {n}" in " ".join(shown(transcript))
