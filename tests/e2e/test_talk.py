@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,31 @@ def test_ctrl_z_gives_the_terminal_back_and_fg_draws_all_again(start: Start) -> 
         term.wait("Conversations")
         term.send(" more")
         term.wait("a draft more")
+
+
+def test_stopped_and_let_on_from_outside_it_goes_on_and_ends_as_usual(start: Start) -> None:
+    with start() as term:
+        before = termios.tcgetattr(term.fd)
+        term.wait("Write a message")
+        term.send("a draft")
+        term.wait("a draft")
+        threads = Path(f"/proc/{term.pid}/task")
+        count = len(list(threads.iterdir()))
+        for _ in range(3):
+            term.kill(signal.SIGSTOP)
+            term.screen.reset()
+            term.kill(signal.SIGCONT)
+            term.wait("a draft")
+            term.wait("Conversations")
+        term.send(" more")
+        term.wait("a draft more")
+        term.settle()
+        assert len(list(threads.iterdir())) <= count + 1
+        term.send("\x11")
+        assert term.ended() == 0
+        assert termios.tcgetattr(term.fd) == before
+    for on, off in ((b"\x1b[?1049h", b"\x1b[?1049l"), (b"\x1b[>25u", b"\x1b[<u")):
+        assert term.raw.count(on) == term.raw.count(off)
 
 
 EVIL = (

@@ -102,6 +102,18 @@ class FiresideDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._write_title(before=terminal_title.KEEP)
 
+    def _sigcont_application(self, *_: object) -> None:
+        """Goes on. Who was stopped by SIGSTOP could not give the terminal back before: it is given back and taken again.
+
+        Textual would take it a second time: with one more thread that reads keys, which never ends, and with the raw
+        terminal as the one to restore at the end.
+        """
+        thread = self._writer_thread
+        if self._auto_restart and thread is not None and thread.is_alive():
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        super()._sigcont_application()
+
     def stop_application_mode(self) -> None:
         """Gives the terminal back as it was."""
         if terminal_title.has_title():
