@@ -65,10 +65,14 @@ async def test_one_that_runs_elsewhere_is_read_only_here_and_is_not_deleted(tmp_
     with pytest.raises(NotSavedError, match="answering"):
         await mine.send("me too")
     mine.take_back()
+    mine.run()
+    await mine.finished()
+    assert "is answering it" in mine.trouble.line
     gate.go.set()
     await theirs.finished()
     await here.refresh()
     assert mine.elsewhere is None
+    assert mine.trouble is None, "what was in the way is no longer"
     assert mine.state.answer == "half done"
 
 

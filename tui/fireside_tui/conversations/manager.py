@@ -135,8 +135,10 @@ class Conversations:
         state = conversation.state
         behind = row.updated_at > state.updated_at or row.turn != state.turn or (row.title or "") != state.title[:200]
         ended = conversation.elsewhere is not None and holder is None
-        if holder != conversation.elsewhere:
+        over = holder is None and conversation.trouble is not None and conversation.trouble.elsewhere
+        if holder != conversation.elsewhere or over:
             conversation.elsewhere = holder
+            conversation.trouble = None if over else conversation.trouble
             conversation.tell_change()
         if behind or ended:
             with contextlib.suppress(LookupError, ValueError, OSError):

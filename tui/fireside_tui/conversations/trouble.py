@@ -18,6 +18,8 @@ class Trouble:
 
     text: str
     hint: str = ""
+    elsewhere: bool = False
+    """Whether it is over once no other process has the conversation."""
 
     @property
     def line(self) -> str:
@@ -62,7 +64,9 @@ def explain(error: BaseException) -> Trouble:
                 text, RETRY if error.retryable else f"Change the message (/edit) or the model (/model), or {RETRY}"
             )
         case StateInUseError():
-            return Trouble(elsewhere(error.holder), "Here it is read-only until then; /fork makes a copy of your own.")
+            return Trouble(
+                elsewhere(error.holder), "Here it is read-only until then; /fork makes a copy of your own.", True
+            )
         case ConflictError():
             return Trouble("Another window changed this conversation in the meantime.", "/fork keeps what is here.")
         case LookupError():
