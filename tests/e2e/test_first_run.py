@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from fireside import FileStore, State
+
 from tests.support.term import Term
 
 Start = Callable[..., Term]
@@ -68,3 +70,26 @@ def test_a_terminal_of_any_size(terminal: Start) -> None:
         term.send("\x11")
         assert term.ended() == 0
     assert b"Traceback" not in term.raw
+
+
+def test_a_dumb_terminal_gets_one_clear_line(terminal: Start) -> None:
+    with terminal("--model", "demo", env={**QUICK, "TERM": "dumb"}) as term:
+        assert term.ended() == 2
+    assert term.raw.startswith(b"fireside: the app can't be shown in a terminal with TERM=dumb; fireside -p")
+    assert b"\x1b" not in term.raw
+
+
+def test_a_draft_that_can_not_be_kept_is_on_the_terminal_after_the_end(terminal: Start, tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    FileStore(place).save(State("an old talk", id="old"))
+    (tmp_path / ".local").write_text("no folder, so that no draft can be kept either")
+    with terminal("--model", "demo", "--store", str(place), "--resume", "old", env=QUICK) as term:
+        term.wait("an old talk")
+        term.send("not sent")
+        term.wait("What you write")
+        term.send("\x11")
+        assert term.ended() == 0
+    assert b"Traceback" not in term.raw
+    end = term.raw[term.raw.rindex(b"\x1b[?1049l") :]
+    assert b"could not be kept" in end
+    assert b"not sent" in end

@@ -9,9 +9,9 @@ from textual.content import Content
 from textual.widgets import Input, Static, TextArea
 
 from fireside_tui.commands import parse
-from fireside_tui.conversations import Conversation, NotSavedError
+from fireside_tui.conversations import Conversation, NotSavedError, explain
 from fireside_tui.conversations.trouble import elsewhere
-from fireside_tui.safe_text import safe_line
+from fireside_tui.safe_text import safe, safe_line
 from fireside_tui.screens.base import MainBase
 from fireside_tui.widgets.command_hints import CommandHints
 from fireside_tui.widgets.composer import Composer
@@ -25,6 +25,7 @@ class Writing(MainBase):
         self.files: tuple[str, ...] = ()
         self._recalled = 0
         self._flushing = False
+        self._keeps = True
 
     @on(Composer.Submitted)
     def _on_submitted(self, event: Composer.Submitted) -> None:
@@ -133,7 +134,7 @@ class Writing(MainBase):
     def keep_draft(self) -> None:
         """What is being written belongs to the conversation that is on the screen."""
         current = self.current
-        if current is not None:
+        if current is not None and all(gone.row.id != current.id for gone in self.conversations.deleted):
             composer = self.chat.composer
             text = "" if composer.recalling else composer.whole_text
             self.conversations.device.set_draft(current.id, text, self.files)
@@ -158,6 +159,11 @@ class Writing(MainBase):
             self.rows_changed()
         self.flush_drafts()
 
+    def lost(self) -> str:
+        """What was written, not sent, and can't be kept: the terminal shows it after the end. Empty as a rule."""
+        texts = self.conversations.device.unwritten if self.conversations.device.error else []
+        return safe("\n\n".join(["fireside: what was not sent could not be kept:", *texts])) if texts else ""
+
     def flush_drafts(self) -> None:
         """Writes the drafts on a thread, one write at a time."""
         if not self._flushing:
@@ -166,6 +172,10 @@ class Writing(MainBase):
 
     async def _flushed(self) -> None:
         try:
-            await asyncio.to_thread(self.conversations.device.flush)
+            kept = await asyncio.to_thread(self.conversations.device.flush)
         finally:
             self._flushing = False
+        if not kept and self._keeps:
+            why = explain(self.conversations.device.error or OSError()).text
+            self.say(f"What you write and don't send will be gone at the next start. {why}", error=True)
+        self._keeps = kept
