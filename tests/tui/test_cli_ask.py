@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from fireside import FileStore, State
-from fireside_tui.cli.frame import run
+from fireside_tui.cli.frame import run, words
 
 from tests.support import ApiServer, Disconnect, Fin, HttpError, Say, Term, ToolUse, clean_env, fireside_command
 
@@ -335,3 +335,8 @@ def test_a_file_that_fails_says_on_which_line(ask: Any, tmp_path: Path, text: st
     assert code == 1
     assert told in err
     assert len(err.splitlines()) == 1
+
+
+def test_what_the_system_refuses_is_said_without_its_number() -> None:
+    assert words(PermissionError(13, "the folder can't be written")) == "the folder can't be written"
+    assert words(OSError(28, "No space left on device", "/a")) == "/a: No space left on device"

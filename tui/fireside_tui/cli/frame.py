@@ -121,8 +121,9 @@ def words(error: BaseException) -> str:
     """What an exception says to a person, with its notes."""
     from fireside_tui.no_key import for_a_person
 
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        text = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        text = f"{where}{error.strerror}"
     elif isinstance(error, KeyError):
         text = f"{error.args[0]!r} is missing" if error.args else "something is missing"
     else:
