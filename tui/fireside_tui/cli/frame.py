@@ -18,9 +18,6 @@ Exit codes: 0 done, 1 failed, 2 wrong use or settings, 3 no credentials or
 refused ones, 4 the model's provider failed, 5 the conversation is in use
 elsewhere, 130 Ctrl+C, 129, 143 and the like: 128 and the signal's number."""
 
-DATABASES = ("sqlite3", "psycopg")
-"""Whose errors are told as they are: a server that can't be reached is nothing unexpected."""
-
 COMPLETE = "_FIRESIDE_COMPLETE"
 """Set by the shell when it asks for completions; `_FIRESIDE_COMPLETE=bash_source fireside` prints how to switch that on."""
 
@@ -95,6 +92,7 @@ def tell_error(error: Exception) -> int:
     from fireside.errors import AuthError, ConflictError, FiresideError, ProviderError, StateInUseError
 
     from fireside_tui.config import ConfigError
+    from fireside_tui.conversations.trouble import DATABASES
 
     if os.environ.get("FIRESIDE_DEBUG"):
         import traceback

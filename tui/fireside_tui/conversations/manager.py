@@ -103,7 +103,7 @@ class Conversations:
             self.trouble = explain(error)
             self.on_rows()
             return
-        self.trouble = None
+        over, self.trouble = self.trouble is not None, None
         before, self._listed = self._listed, listed
         for id, conversation in list(self._open.items()):
             row = listed.get(id)
@@ -111,7 +111,7 @@ class Conversations:
                 await self._catch_up(conversation, row)
             elif before.get(id) is not None:
                 await self._let_vanish(conversation)
-        if changed:
+        if changed or over:
             self.on_rows()
 
     async def _list(self) -> tuple[Listing, bool]:

@@ -27,6 +27,9 @@ class Trouble:
         return f"{self.text} {self.hint}".rstrip()
 
 
+DATABASES = ("sqlite3", "psycopg")
+"""Whose errors are told as they are: a server that can't be reached is nothing unexpected."""
+
 RETRY = "Ctrl+R asks again."
 
 
@@ -75,6 +78,8 @@ def explain(error: BaseException) -> Trouble:
             return _of_system(error)
         case SystemExit():
             return Trouble("A tool tried to end the program.", RETRY)
+    if type(error).__module__.partition(".")[0] in DATABASES:
+        return Trouble(_sentence(str(error)))
     name = type(error).__name__
     return Trouble(text if isinstance(error, ValueError | TypeError) else f"{name}: {text}")
 

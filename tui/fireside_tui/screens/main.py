@@ -18,6 +18,7 @@ from fireside_tui import commands, outside
 from fireside_tui.config import Config
 from fireside_tui.conversations import Conversation, explain
 from fireside_tui.driver import FiresideDriver
+from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.list_keys import ListKeys
 from fireside_tui.screens.typed_ahead import AT_ONCE
 from fireside_tui.screens.writing import Writing
@@ -89,6 +90,7 @@ class MainScreen(ListKeys, Writing):
         self.waits = False
         """Whether the first frame waits for a conversation that is being loaded."""
         self._rows_due, self._rows_shown = False, float("-inf")
+        self._list_trouble = ""
 
     def fit(self, size: Size) -> None:
         """Takes the classes that this size gives. Before the mount, or all styles would have to be applied once more."""
@@ -256,11 +258,19 @@ class MainScreen(ListKeys, Writing):
         trouble = self.conversations.trouble
         asking = sum(conversation.approval is not None for conversation in self.conversations.running())
         self.sidebar.show(self.conversations.items, trouble.text if trouble else "", asking)
+        self._tell_trouble(safe_line(f"The list of conversations can't be read. {trouble.line}") if trouble else "")
         current = self.current
         self._name_terminal("" if current is None or current.empty else current.state.title)
         self.sidebar.rows.set_open(current.id if current is not None else None)
         if current is not None and not current.empty and not self.in_list and not self.sidebar.filter.has_focus:
             self.sidebar.rows.set_cursor(current.id)
+
+    def _tell_trouble(self, words: str) -> None:
+        """Says over the chat why there is no list, for which the list is too narrow; what stands there already stays."""
+        if words != self._list_trouble:
+            if str(self.query_one(MessageBar).content) in ("", self._list_trouble):
+                self.warn(words)
+            self._list_trouble = words
 
     def _name_terminal(self, title: str) -> None:
         driver = self.app._driver
