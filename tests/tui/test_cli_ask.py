@@ -183,7 +183,8 @@ def test_one_that_runs_elsewhere_is_told_so(ask: Any, store: FileStore) -> None:
     finally:
         lock.release()
     assert (code, out) == (5, "")
-    assert "in use" in err
+    assert "the conversation is in use: process" in err
+    assert "State" not in err, "a word of the library's"
     assert "is kept" not in err  # the question is not
 
 

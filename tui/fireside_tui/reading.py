@@ -43,6 +43,11 @@ class Said:
     cut: str = ""
 
     @property
+    def end(self) -> str:
+        """What is said below a reply that is not whole; empty for one that is."""
+        return self.cut if self.cut in ("", COMING) else f"cut off: {self.cut}"
+
+    @property
     def text(self) -> str:
         """Its words alone."""
         from fireside.messages import Text
@@ -62,6 +67,7 @@ class Note:
 
 Passage: TypeAlias = Said | Note
 
+COMING = "still coming"
 WHOLE = ("end_turn", "tool_use", "stop_sequence", "pause_turn")
 
 
@@ -70,7 +76,7 @@ def read(state: State) -> list[Passage]:
     reader = _Reader(state)
     for entry in state.history:
         reader.take(entry)
-    reader.end_partial()
+    reader.end_partial(COMING if state.status == "running" else "stopped")
     return reader.passages
 
 
@@ -124,13 +130,13 @@ class _Reader:
         if content.get("void"):
             self.partial, self.streamed = None, {}
 
-    def end_partial(self) -> None:
+    def end_partial(self, cut: str = "stopped") -> None:
         """What streamed and never became a whole reply stands as it is."""
         from fireside.messages import Text, Thinking
 
         if self.partial_at is not None and any(words.strip() for _, words in self.streamed.values()):
             parts = [Text(words) if kind == "text" else Thinking(words) for kind, words in self.streamed.values()]
-            self.passages.append(Said("claude", self.partial_at, list(parts), cut="stopped"))
+            self.passages.append(Said("claude", self.partial_at, list(parts), cut=cut))
         self.partial, self.streamed = None, {}
 
     def _tool_result(self, entry: HistoryEntry) -> None:

@@ -117,11 +117,18 @@ def tell_error(error: Exception) -> int:
 
 def words(error: BaseException) -> str:
     """What an exception says to a person, with its notes."""
+    from fireside.errors import StateInUseError
+
     from fireside_tui.no_key import for_a_person
 
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         text = f"{where}{error.strerror}"
+    elif isinstance(error, StateInUseError):
+        from fireside_tui.conversations.trouble import elsewhere
+
+        where = elsewhere(error.holder).rstrip(".")
+        text = f"the conversation is in use: {where[:1].lower()}{where[1:]}; wait until it is done"
     elif isinstance(error, KeyError):
         text = f"{error.args[0]!r} is missing" if error.args else "something is missing"
     else:

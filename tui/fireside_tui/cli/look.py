@@ -133,8 +133,8 @@ def _said(said: Said) -> str:
                 lines.append(out.dim(f"[picture: {safe_line(media_type)}, {len(data) * 3 // 4:,} bytes]"))
             case Call():
                 lines.append(_call(part))
-    if said.cut:
-        lines.append(out.dim(f"(cut off: {safe_line(said.cut)})"))
+    if said.end:
+        lines.append(out.dim(f"({safe_line(said.end)})"))
     return "\n".join(lines)
 
 
