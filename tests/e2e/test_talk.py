@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import termios
 from collections.abc import Callable
@@ -143,6 +144,25 @@ def test_a_signal_saves_what_streamed_and_restores_the_terminal(
     assert [entry["content"].get("cut") for entry in entries(tmp_path) if entry["kind"] == "partial_reply"][-1:] == [
         True
     ]
+
+
+def test_a_terminal_that_is_closed_in_an_answer_loses_nothing(start: Start, api: ApiServer) -> None:
+    api.stall("One two three four five six seven", after=2)
+    with start() as term:
+        term.wait("Write a message")
+        term.send("Count\r")
+        term.wait("One")
+        term.send("half a draft")
+        term.wait("half a draft")
+        term.hang_up()
+        assert os.waitstatus_to_exitcode(os.waitpid(term.pid, 0)[1]) == 129
+        term.status = 129
+    with start("--continue") as term:
+        term.wait("One")
+        term.wait("stopped")
+        term.wait("half a draft")
+        term.send("\x12")
+        term.wait("You said: Count")
 
 
 def test_quitting_in_the_middle_of_an_answer_says_so_first(start: Start, api: ApiServer, tmp_path: Path) -> None:

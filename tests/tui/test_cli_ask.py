@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -341,3 +342,14 @@ def test_a_file_that_fails_says_on_which_line(ask: Any, tmp_path: Path, text: st
 def test_what_the_system_refuses_is_said_without_its_number() -> None:
     assert words(PermissionError(13, "the folder can't be written")) == "the folder can't be written"
     assert words(OSError(28, "No space left on device", "/a")) == "/a: No space left on device"
+
+
+def test_a_terminal_that_is_closed_ends_it_as_the_signal_does(tmp_path: Path, api: ApiServer, store: FileStore) -> None:
+    api.stall("One two three four five six seven", after=2)
+    env = clean_env(tmp_path, ANTHROPIC_BASE_URL=api.url, ANTHROPIC_API_KEY="key")
+    with Term([fireside_command(), "-p", "Count"], env=env, cwd=tmp_path) as term:
+        term.wait("One")
+        term.hang_up()
+        assert os.waitstatus_to_exitcode(os.waitpid(term.pid, 0)[1]) == 129
+        term.status = 129
+    assert "One" in [entry.text for entry in only(store).history if entry.kind == "partial_reply"][-1]
