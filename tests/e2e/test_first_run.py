@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from fireside import FileStore, State
+
 from tests.support.term import Term
 
 Start = Callable[..., Term]
@@ -18,8 +20,12 @@ def test_without_a_key_it_says_what_is_missing_and_offers_the_demo(terminal: Sta
         assert "/server" in term.text()
         term.send("Hello\r")
         term.wait("Ctrl+R asks again", timeout=30)  # the SDK is loaded to find out that there is no key
-        term.send("/demo\r")
-        term.wait("offline demo")
+        words = " ".join(term.text().split())
+        assert "set ANTHROPIC_API_KEY in the shell" in words
+        assert "fireside --model demo" in words
+        assert "api_key=" not in words
+        term.send("/model demo\r")
+        term.wait("goes on with demo")
         term.send("\x12")
         term.wait("nothing is lost")
         term.send("\x11")
@@ -64,3 +70,26 @@ def test_a_terminal_of_any_size(terminal: Start) -> None:
         term.send("\x11")
         assert term.ended() == 0
     assert b"Traceback" not in term.raw
+
+
+def test_a_dumb_terminal_gets_one_clear_line(terminal: Start) -> None:
+    with terminal("--model", "demo", env={**QUICK, "TERM": "dumb"}) as term:
+        assert term.ended() == 2
+    assert term.raw.startswith(b"fireside: the app can't be shown in a terminal with TERM=dumb; fireside -p")
+    assert b"\x1b" not in term.raw
+
+
+def test_a_draft_that_can_not_be_kept_is_on_the_terminal_after_the_end(terminal: Start, tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    FileStore(place).save(State("an old talk", id="old"))
+    (tmp_path / ".local").write_text("no folder, so that no draft can be kept either")
+    with terminal("--model", "demo", "--store", str(place), "--resume", "old", env=QUICK) as term:
+        term.wait("an old talk")
+        term.send("not sent")
+        term.wait("What you write")
+        term.send("\x11")
+        assert term.ended() == 0
+    assert b"Traceback" not in term.raw
+    end = term.raw[term.raw.rindex(b"\x1b[?1049l") :]
+    assert b"could not be kept" in end
+    assert b"not sent" in end

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,6 +146,25 @@ def test_a_signal_saves_what_streamed_and_restores_the_terminal(
     ]
 
 
+def test_a_terminal_that_is_closed_in_an_answer_loses_nothing(start: Start, api: ApiServer) -> None:
+    api.stall("One two three four five six seven", after=2)
+    with start() as term:
+        term.wait("Write a message")
+        term.send("Count\r")
+        term.wait("One")
+        term.send("half a draft")
+        term.wait("half a draft")
+        term.hang_up()
+        assert os.waitstatus_to_exitcode(os.waitpid(term.pid, 0)[1]) == 129
+        term.status = 129
+    with start("--continue") as term:
+        term.wait("One")
+        term.wait("stopped")
+        term.wait("half a draft")
+        term.send("\x12")
+        term.wait("You said: Count")
+
+
 def test_quitting_in_the_middle_of_an_answer_says_so_first(start: Start, api: ApiServer, tmp_path: Path) -> None:
     api.stall("One two three four five six seven", after=2)
     with start() as term:
@@ -175,6 +196,31 @@ def test_ctrl_z_gives_the_terminal_back_and_fg_draws_all_again(start: Start) -> 
         term.wait("a draft more")
 
 
+def test_stopped_and_let_on_from_outside_it_goes_on_and_ends_as_usual(start: Start) -> None:
+    with start() as term:
+        before = termios.tcgetattr(term.fd)
+        term.wait("Write a message")
+        term.send("a draft")
+        term.wait("a draft")
+        threads = Path(f"/proc/{term.pid}/task")
+        count = len(list(threads.iterdir()))
+        for _ in range(3):
+            term.kill(signal.SIGSTOP)
+            term.screen.reset()
+            term.kill(signal.SIGCONT)
+            term.wait("a draft")
+            term.wait("Conversations")
+        term.send(" more")
+        term.wait("a draft more")
+        term.settle()
+        assert len(list(threads.iterdir())) <= count + 1
+        term.send("\x11")
+        assert term.ended() == 0
+        assert termios.tcgetattr(term.fd) == before
+    for on, off in ((b"\x1b[?1049h", b"\x1b[?1049l"), (b"\x1b[>25u", b"\x1b[<u")):
+        assert term.raw.count(on) == term.raw.count(off)
+
+
 EVIL = (
     "see [/tmp/x] [bold [red] [link=file:///x]c[/link]\n\n"
     "\x1b]52;c;QUJD\x1b\\ \x1b]2;stolen\x1b\\ \x1b]8;;http://x\x1b\\l\x1b]8;;\x1b\\ \x1b[2J\x1b[H \x9b31m \x00 \u202egnp\n\n"
@@ -197,7 +243,7 @@ def test_text_is_never_a_command_for_the_terminal(start: Start, api: ApiServer) 
         term.send("\x11")
         assert term.ended() == 0
     raw = term.raw.decode()
-    for wrong in ("\x1b]52", "\x1b]2;", "\x1b]8;", "\x1b[2J", "\x1b[6n", "\x9b", "\u202e", "\0"):
+    for wrong in ("\x1b]52", "\x1b]2;stolen", "\x1b]8;", "\x1b[2J", "\x1b[6n", "\x9b", "\u202e", "\0"):
         assert wrong not in raw, wrong
 
 

@@ -155,6 +155,12 @@ class Term:
         self.screen.resize(rows, cols)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 
+    def hang_up(self) -> None:
+        """Closes the terminal, as a window that is closed does."""
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, self.fd)
+        os.close(nowhere)
+
     def kill(self, sig: int = signal.SIGKILL) -> None:
         """Sends a signal to the program, if it has not ended."""
         if self.status is None:

@@ -17,6 +17,8 @@ from fireside_tui.config import Config, Paths
 from fireside_tui.conversations import Conversation
 from textual.pilot import Pilot
 
+from tests.tui.conversations_support import FullDisk as FullDisk
+
 
 class Gate:
     """A model that streams "half " and waits until it is let on; each request has a gate of its own, by its message."""
@@ -47,17 +49,6 @@ class Gate:
 
     def let_on(self, said: str) -> None:
         self._gates(said)[1].set()
-
-
-class FullDisk(FileStore):
-    """A store whose writes fail while `full` is set."""
-
-    full = False
-
-    def write(self, *args: Any, **rest: Any) -> None:
-        if self.full:
-            raise OSError(28, "No space left on device")
-        super().write(*args, **rest)
 
 
 class Opened:

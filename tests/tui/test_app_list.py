@@ -277,3 +277,20 @@ async def test_the_one_on_the_screen_that_another_window_deleted_can_be_read_and
         await it.rows()
         assert it.titles == ["lost", "kept"]
         assert "answer to lost" in it.shown
+
+
+async def test_a_draft_that_is_deleted_while_it_is_on_the_screen_is_gone_until_it_is_undone(tmp_path: Path) -> None:
+    await talk(tmp_path, "a talk")
+    async with opened(tmp_path) as it:
+        await it.write("only a draft")
+        await it.press("ctrl+o", "up", "d", "y")
+        await it.until(lambda: it.main.conversations.deleted)
+        await it.until(lambda: it.current.state.title == "a talk")
+        it.main.look_at_draft()
+        await it.rows()
+        assert it.titles == ["a talk"]
+        await it.press("u")
+        await it.until(lambda: it.box == "only a draft")
+        it.main.keep_draft()
+        await it.rows()
+        assert it.titles == ["only a draft", "a talk"]

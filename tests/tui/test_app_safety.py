@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,28 @@ async def test_no_colour_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert "answer to one" in it.shown
 
 
+async def test_a_database_that_can_not_be_read_is_told_in_its_own_words_and_whole(tmp_path: Path) -> None:
+    words = "/a/long/way/to/the/database/s.db: attempt to write a readonly database; give this user write access"
+
+    class Unlisted(FileStore):
+        broken = True
+
+        def list(self) -> Any:
+            if self.broken:
+                raise sqlite3.OperationalError(words)
+            return super().list()
+
+    store = Unlisted(tmp_path / "store")
+    async with opened(tmp_path, store=store) as it:
+        bar = it.main.query_one("#message-bar")
+        assert words in str(bar.content)
+        assert "OperationalError" not in it.main.sidebar.rows.empty
+        store.broken = False
+        await it.main.conversations.refresh()
+        await it.rows()
+        assert str(bar.content) == ""
+
+
 async def test_a_store_that_lists_nothing_still_takes_messages(tmp_path: Path) -> None:
     class Unlisted(FileStore):
         def list(self) -> Any:
@@ -137,5 +160,6 @@ async def test_a_store_that_lists_nothing_still_takes_messages(tmp_path: Path) -
 
     async with opened(tmp_path, ["ok"], store=Unlisted(tmp_path / "store")) as it:
         assert "Permission denied" in it.main.sidebar.rows.empty
+        assert "The list of conversations can't be read." in str(it.main.query_one("#message-bar").content)
         await it.send("Hi")
         assert it.current.state.answer == "ok"

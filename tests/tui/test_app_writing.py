@@ -306,3 +306,28 @@ async def test_the_same_words_are_found_again_after_esc_and_in_another_conversat
         assert not transcript.finding
         await app.command("/find pear")
         await app.until(lambda: transcript.finding)
+
+
+async def test_drafts_that_can_not_be_kept_are_told_of_and_shown_after_the_end(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("no folder")
+    async with opened(tmp_path) as it:
+        await it.write("a thought\x1b[2J [/]")
+        it.main.look_at_draft()
+        await it.until(lambda: any("gone at the next start" in words for words in it.said))
+        it.main.conversations.device.error = None
+        await it.app.end(0)
+        (words,) = it.app._exit_renderables
+        assert words.startswith("fireside: what was not sent could not be kept:")
+        assert words.endswith("a thought␛[2J [/]")
+        it.app._exit_renderables.clear()
+
+
+async def test_a_message_that_is_not_saved_is_not_said_to_wait_for_an_answer(tmp_path: Path) -> None:
+    store = FullDisk(tmp_path / "store")
+    async with opened(tmp_path, ["ok"], store=store) as it:
+        store.full = True
+        await it.write("keep this")
+        await it.press("enter")
+        await it.until(lambda: it.current.unsaved)
+        it.main.chat.reload()
+        assert "has no answer yet" not in it.shown

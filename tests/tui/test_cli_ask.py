@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import os
 import select
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 from fireside import FileStore, State
-from fireside_tui.cli.frame import run
+from fireside_tui.cli.frame import run, words
 
 from tests.support import ApiServer, Disconnect, Fin, HttpError, Say, Term, ToolUse, clean_env, fireside_command
 
@@ -181,7 +182,12 @@ def test_without_a_key_it_says_how_to_give_one(ask: Any, monkeypatch: Any) -> No
     monkeypatch.delenv("ANTHROPIC_BASE_URL")
     code, out, err = ask("-p", "hi")
     assert (code, out) == (3, "")
-    assert "ANTHROPIC_API_KEY" in err
+    assert "no API key was found; set ANTHROPIC_API_KEY in the shell" in err
+    assert "fireside --model demo" in err
+    assert "api_key=" not in err, "who uses the command has nothing to pass"
+    _, out, _ = ask("show", only(FileStore(Path(".local/share/fireside/conversations"))).id)
+    assert "fireside --model demo" in out
+    assert "api_key=" not in out
 
 
 def test_one_that_runs_elsewhere_is_told_so(ask: Any, store: FileStore) -> None:
@@ -193,7 +199,8 @@ def test_one_that_runs_elsewhere_is_told_so(ask: Any, store: FileStore) -> None:
     finally:
         lock.release()
     assert (code, out) == (5, "")
-    assert "in use" in err
+    assert "the conversation is in use: process" in err
+    assert "State" not in err, "a word of the library's"
     assert "is kept" not in err  # the question is not
 
 
@@ -345,3 +352,19 @@ def test_a_file_that_fails_says_on_which_line(ask: Any, tmp_path: Path, text: st
     assert code == 1
     assert told in err
     assert len(err.splitlines()) == 1
+
+
+def test_what_the_system_refuses_is_said_without_its_number() -> None:
+    assert words(PermissionError(13, "the folder can't be written")) == "the folder can't be written"
+    assert words(OSError(28, "No space left on device", "/a")) == "/a: No space left on device"
+
+
+def test_a_terminal_that_is_closed_ends_it_as_the_signal_does(tmp_path: Path, api: ApiServer, store: FileStore) -> None:
+    api.stall("One two three four five six seven", after=2)
+    env = clean_env(tmp_path, ANTHROPIC_BASE_URL=api.url, ANTHROPIC_API_KEY="key")
+    with Term([fireside_command(), "-p", "Count"], env=env, cwd=tmp_path) as term:
+        term.wait("One")
+        term.hang_up()
+        assert os.waitstatus_to_exitcode(os.waitpid(term.pid, 0)[1]) == 129
+        term.status = 129
+    assert "One" in [entry.text for entry in only(store).history if entry.kind == "partial_reply"][-1]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from fireside import Agent, FileStore, Reply, Text
 from fireside.messages import Image
+from fireside.models import Delta
 from fireside.state import State
 from fireside_tui.export import export, file_name, to_json, to_markdown
 from fireside_tui.reading import Call, Note, Said, read
@@ -145,3 +150,27 @@ def test_notes_between_the_messages() -> None:
         ("finish", '{\n  "sum": 3\n}'),
     ]
     assert "The model's memory begins here" in to_markdown(state).replace("&#x27;", "'")
+
+
+async def test_a_reply_that_is_being_written_is_not_said_to_be_cut_off(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    class Slow:
+        name = "slow"
+
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            yield Delta("text", "one ", 0)
+            while not any(entry.kind == "partial_reply" for entry in state.history):
+                await asyncio.sleep(0.01)
+                yield Delta("text", "more ", 0)
+            seen.append(export(state, "md"))
+            yield Reply((Text("one"),))
+
+        async def models(self) -> list[Any]:
+            return []
+
+    state = State("Hi")
+    await Agent(Slow(), store=FileStore(tmp_path), save_partial_every=0.001).arun(state)
+    assert "*(still coming)*" in seen[0]
+    assert "cut off" not in seen[0]
+    assert "still coming" not in export(state, "md")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
-from fireside import Agent, FileStore, State, Text, Thinking, ToolError, tool
+from fireside import Agent, FileStore, Reply, State, Text, Thinking, ToolError, tool
+from fireside.models import Delta
 from fireside.testing import FakeModel, tool_call
 from fireside_tui.search import Hit
 from fireside_tui.widgets import narrator
@@ -139,3 +142,28 @@ async def test_a_place_that_was_found_is_not_gone_to_in_another_conversation(
         await going
         assert app.current is other
         assert app.main.chat.transcript.cursor is None
+
+
+class Slow:
+    """A model whose words come one by one."""
+
+    name = "slow"
+
+    async def stream(self, request: Any) -> AsyncIterator[Any]:
+        for word in ("one ", "two "):
+            yield Delta("text", word, 0)
+            await asyncio.sleep(0.02)
+        yield Reply((Text("one two "),))
+
+    async def models(self) -> list[Any]:
+        return []
+
+
+async def test_a_reply_that_another_process_is_writing_is_still_coming(tmp_path: Path) -> None:
+    state = State("Hi")
+    await Agent(Slow(), store=FileStore(tmp_path), save_partial_every=0.001).arun(state)
+    kinds = [entry.kind for entry in state.history]
+    begun = state.history[: kinds.index("partial_reply") + 1]
+    for elsewhere, said in ((False, "cut off"), (True, "still coming")):
+        items = Narrator.of(begun, live=False, elsewhere=elsewhere, today=TODAY)[1]
+        assert list(items.values())[-1].state == said

@@ -184,6 +184,7 @@ class FiresideApp(App[int]):
         if self._loading is not None:
             await main.chat.complete()
             conversations, warning, first = await self._loading
+            main.list_of(conversations)
         else:
             conversations, warning, first = await self._load()
             main.list_of(conversations)
@@ -279,10 +280,12 @@ class FiresideApp(App[int]):
         if self._ending:
             return
         self._ending = True
+        lost = ""
         if self.conversations is not None:
             self.main.keep_draft()
             await self.conversations.close(SAVING)
-        self.exit(status, return_code=status)
+            lost = "" if status == 128 + signal.SIGHUP else self.main.lost()
+        self.exit(status, return_code=status, message=lost)
 
     def _take_signals(self) -> None:
         loop = asyncio.get_running_loop()

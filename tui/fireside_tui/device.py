@@ -81,6 +81,12 @@ class Device:
         return id in self._values["pinned"]
 
     @property
+    def unwritten(self) -> list[str]:
+        """The texts of the drafts that are not in the file yet."""
+        with self._guard:
+            return [value["text"] for (section, _), value in self._changes.items() if section == "drafts" and value]
+
+    @property
     def marked(self) -> set[str]:
         """All that are unread or pinned."""
         return {*self._values["unread"], *self._values["pinned"]}

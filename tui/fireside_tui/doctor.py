@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from fireside_tui.no_key import WHAT_TO_DO
+
 Verdict = Literal["ok", "note", "wrong", ""]
 
 CREDENTIALS = (
@@ -127,7 +129,7 @@ def _credentials(*, needed: bool) -> Finding:
         return Finding("Model", "credentials", f"a profile in {folder}")
     if not needed:
         return Finding("Model", "credentials", "none, and none are needed")
-    text = "none: set ANTHROPIC_API_KEY, or use --model demo, or a base_url"
+    text = f"none: {WHAT_TO_DO}; or name a server of your own as base_url"
     return Finding("Model", "credentials", text, "note")
 
 

@@ -16,6 +16,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Paste
 from textual.message import Message
 
+from fireside_tui import terminal_title
+
 
 class PasteParser(XTermParser):
     """Textual's parser, which never sees what is inside of a paste."""
@@ -76,10 +78,47 @@ class PasteParser(XTermParser):
 
 
 class FiresideDriver(LinuxDriver):
-    """Textual's driver with that parser. It writes nothing while another program has the terminal, or none is there."""
+    """Textual's driver with that parser. It writes nothing while another program has the terminal, or none is there.
+
+    It also gives the terminal its title, which Textual (8.2.8) leaves alone.
+    """
 
     hung_up = False
     """The terminal is gone."""
+    _title = terminal_title.NAME
+
+    def name(self, title: str) -> None:
+        """Gives the terminal another title: a safe line, see `terminal_title.title_of`."""
+        if title != self._title:
+            self._title = title
+            self._write_title()
+
+    def _write_title(self, before: str = "") -> None:
+        if terminal_title.has_title():
+            self.write(before + terminal_title.setting(self._title))
+
+    def start_application_mode(self) -> None:
+        """Takes the terminal, at the start and after each time that it was another program's."""
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._write_title(before=terminal_title.KEEP)
+
+    def _sigcont_application(self, *_: object) -> None:
+        """Goes on. Who was stopped by SIGSTOP could not give the terminal back before: it is given back and taken again.
+
+        Textual would take it a second time: with one more thread that reads keys, which never ends, and with the raw
+        terminal as the one to restore at the end.
+        """
+        thread = self._writer_thread
+        if self._auto_restart and thread is not None and thread.is_alive():
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        super()._sigcont_application()
+
+    def stop_application_mode(self) -> None:
+        """Gives the terminal back as it was."""
+        if terminal_title.has_title():
+            self.write(terminal_title.GIVE_BACK)
+        super().stop_application_mode()
 
     def write(self, data: str) -> None:
         """Writes to the terminal, if there is one."""

@@ -71,8 +71,8 @@ def _said(said: Said) -> list[str]:
     blocks = [f"## {NAMES[said.who]} · {said.at:%Y-%m-%d %H:%M}"]
     for part in said.parts:
         blocks += _call(part) if isinstance(part, Call) else _block(part, said.who)
-    if said.cut:
-        blocks.append(f"*(cut off: {_inline(said.cut)})*")
+    if said.end:
+        blocks.append(f"*({_inline(said.end)})*")
     return blocks
 
 

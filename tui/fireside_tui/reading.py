@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
+from fireside_tui.no_key import for_a_person
+
 if TYPE_CHECKING:
     from fireside.history import HistoryEntry
     from fireside.messages import Block, ToolCall
@@ -41,6 +43,11 @@ class Said:
     cut: str = ""
 
     @property
+    def end(self) -> str:
+        """What is said below a reply that is not whole; empty for one that is."""
+        return self.cut if self.cut in ("", COMING) else f"cut off: {self.cut}"
+
+    @property
     def text(self) -> str:
         """Its words alone."""
         from fireside.messages import Text
@@ -58,23 +65,24 @@ class Note:
     body: str = ""
 
 
-Item: TypeAlias = Said | Note
+Passage: TypeAlias = Said | Note
 
+COMING = "still coming"
 WHOLE = ("end_turn", "tool_use", "stop_sequence", "pause_turn")
 
 
-def read(state: State) -> list[Item]:
+def read(state: State) -> list[Passage]:
     """The conversation in order."""
     reader = _Reader(state)
     for entry in state.history:
         reader.take(entry)
-    reader.end_partial()
-    return reader.items
+    reader.end_partial(COMING if state.status == "running" else "stopped")
+    return reader.passages
 
 
 class _Reader:
     def __init__(self, state: State) -> None:
-        self.items: list[Item] = []
+        self.passages: list[Passage] = []
         self.calls: dict[tuple[str, int], Call] = {}
         self.partial: tuple[int, int] | None = None
         self.streamed: dict[int, tuple[str, str]] = {}
@@ -93,7 +101,7 @@ class _Reader:
 
     def _user(self, entry: HistoryEntry) -> None:
         self.end_partial()
-        self.items.append(Said("you", entry.at, list(entry.read_blocks())))
+        self.passages.append(Said("you", entry.at, list(entry.read_blocks())))
 
     def _reply(self, entry: HistoryEntry) -> None:
         from fireside.messages import ToolCall
@@ -108,7 +116,9 @@ class _Reader:
             else:
                 parts.append(block)
         reason = content.get("stop_reason", "")
-        self.items.append(Said("claude", entry.at, parts, content.get("model", ""), "" if reason in WHOLE else reason))
+        self.passages.append(
+            Said("claude", entry.at, parts, content.get("model", ""), "" if reason in WHOLE else reason)
+        )
 
     def _partial_reply(self, entry: HistoryEntry) -> None:
         content = entry.content
@@ -120,13 +130,13 @@ class _Reader:
         if content.get("void"):
             self.partial, self.streamed = None, {}
 
-    def end_partial(self) -> None:
+    def end_partial(self, cut: str = "stopped") -> None:
         """What streamed and never became a whole reply stands as it is."""
         from fireside.messages import Text, Thinking
 
         if self.partial_at is not None and any(words.strip() for _, words in self.streamed.values()):
             parts = [Text(words) if kind == "text" else Thinking(words) for kind, words in self.streamed.values()]
-            self.items.append(Said("claude", self.partial_at, list(parts), cut="stopped"))
+            self.passages.append(Said("claude", self.partial_at, list(parts), cut=cut))
         self.partial, self.streamed = None, {}
 
     def _tool_result(self, entry: HistoryEntry) -> None:
@@ -134,29 +144,31 @@ class _Reader:
             call.result = entry
 
     def _notice(self, entry: HistoryEntry) -> None:
-        self.items.append(Note("notice", entry.at, entry.text))
+        self.passages.append(Note("notice", entry.at, entry.text))
 
     def _human(self, entry: HistoryEntry) -> None:
-        self.items.append(Note("human", entry.at, f"asked: {entry.content['question']}", str(entry.content["answer"])))
+        self.passages.append(
+            Note("human", entry.at, f"asked: {entry.content['question']}", str(entry.content["answer"]))
+        )
 
     def _ask(self, entry: HistoryEntry) -> None:
         text = f"side question: {entry.content['prompt']}"
-        self.items.append(Note("ask", entry.at, text, str(entry.content["answer"])))
+        self.passages.append(Note("ask", entry.at, text, str(entry.content["answer"])))
 
     def _compact(self, entry: HistoryEntry) -> None:
-        self.items.append(Note("compact", entry.at, "the model's memory begins here, with a summary", entry.text))
+        self.passages.append(Note("compact", entry.at, "the model's memory begins here, with a summary", entry.text))
 
     def _checkpoint(self, entry: HistoryEntry) -> None:
-        self.items.append(Note("checkpoint", entry.at, f"checkpoint: {entry.text}"))
+        self.passages.append(Note("checkpoint", entry.at, f"checkpoint: {entry.text}"))
 
     def _restore(self, entry: HistoryEntry) -> None:
         self.end_partial()
         name = self.checkpoints.get(entry.content["checkpoint"], "")
-        self.items.append(Note("restore", entry.at, f"went back to the checkpoint: {name}"))
+        self.passages.append(Note("restore", entry.at, f"went back to the checkpoint: {name}"))
 
     def _error(self, entry: HistoryEntry) -> None:
         self.end_partial()
-        self.items.append(Note("error", entry.at, entry.text))
+        self.passages.append(Note("error", entry.at, for_a_person(entry.text)))
 
     def _stop(self, entry: HistoryEntry) -> None:
         self.end_partial()
@@ -166,7 +178,7 @@ class _Reader:
             import json
 
             body = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False, indent=2)
-            self.items.append(Note("finish", entry.at, "finished", body))
+            self.passages.append(Note("finish", entry.at, "finished", body))
 
 
-__all__ = ["Call", "Item", "Note", "Said", "read"]
+__all__ = ["Call", "Note", "Passage", "Said", "read"]

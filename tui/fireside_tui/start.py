@@ -12,8 +12,9 @@ from fireside import Agent, Record, Store, open_store
 from fireside_tui.config import Config, Paths
 from fireside_tui.conversations import Conversations, Row, explain
 from fireside_tui.device import Device
+from fireside_tui.no_key import SET_IT
 
-NO_KEY = "No API key: set ANTHROPIC_API_KEY and start again. Or:"
+NO_KEY = f"No API key: {SET_IT}. Or:"
 
 
 class NoStore(Store):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from fireside_tui.transcript import Item
+import asyncio
+
+from fireside_tui.transcript import Item, Transcript
 from fireside_tui.transcript.roll import Roll
+from textual.app import App, ComposeResult
+from textual.widgets import Input
 
 SECTION = """## Heading {n}
 
@@ -149,3 +153,72 @@ def stream(text: str, sizes: list[int], kind: str = "assistant", width: int = 60
         pos += size
         turn += 1
     return settled(roll)
+
+
+class Chat(App):
+    """A transcript and a box; `seen` is what the transcript told."""
+
+    def __init__(self, items=()):
+        super().__init__()
+        self.first = list(items)
+        self.seen = []
+
+    def compose(self) -> ComposeResult:
+        yield Transcript(self.first)
+        yield Input()
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.query_one(Transcript)
+
+    def on_transcript_link_chosen(self, message):
+        self.seen.append(("link", message.key, message.url))
+
+    def on_transcript_cursor_moved(self, message):
+        self.seen.append(("cursor", message.key))
+
+    def on_transcript_fold_changed(self, message):
+        self.seen.append(("fold", message.key, message.folded))
+
+
+def conversation(count: int, text: str = "") -> list[Item]:
+    return [
+        Item(str(i), "assistant" if i % 2 else "user", text or f"{mixed(400)} number {i}", label="14:02")
+        for i in range(count)
+    ]
+
+
+def shown(transcript: Transcript) -> list[str]:
+    return [strip.text.rstrip() for strip in transcript._view]
+
+
+async def drawn(pilot, transcript: Transcript) -> None:
+    await pilot.pause()
+    for _ in range(2000):
+        if not transcript.busy:
+            break
+        await asyncio.sleep(0.002)
+    await pilot.pause()
+    assert not transcript.busy
+
+
+def check(transcript: Transcript) -> None:
+    """What must hold at any time."""
+    roll = transcript.roll
+    height = transcript.scrollable_content_region.height
+    width = transcript.scrollable_content_region.width
+    assert roll.sums.total == sum(roll.sums.values)
+    assert len(transcript._view) == height
+    assert all(strip.cell_length == width for strip in transcript._view)
+    assert roll.laid_rows == sum(len(laid.rows) for laid in roll.laid.values())
+    if roll.items:
+        m, b, row = roll.anchor
+        if roll.doc(m).blocks:
+            assert row < len(roll.rows(m, b))
+        for key, doc in roll.docs.items():
+            assert len(doc.heights.values) == len(doc.blocks)
+            assert roll.sums.values[roll.index[key]] == doc.heights.total
+        if roll.following:
+            assert transcript.scroll_y == transcript.max_scroll_y
+    for strip in transcript._view:
+        assert strip.text.isprintable() or all(c.isprintable() or ord(c) >= 0xA0 for c in strip.text)

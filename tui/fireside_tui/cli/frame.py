@@ -18,9 +18,6 @@ Exit codes: 0 done, 1 failed, 2 wrong use or settings, 3 no credentials or
 refused ones, 4 the model's provider failed, 5 the conversation is in use
 elsewhere, 130 Ctrl+C, 129, 143 and the like: 128 and the signal's number."""
 
-DATABASES = ("sqlite3", "psycopg")
-"""Whose errors are told as they are: a server that can't be reached is nothing unexpected."""
-
 COMPLETE = "_FIRESIDE_COMPLETE"
 """Set by the shell when it asks for completions; `_FIRESIDE_COMPLETE=bash_source fireside` prints how to switch that on."""
 
@@ -95,6 +92,7 @@ def tell_error(error: Exception) -> int:
     from fireside.errors import AuthError, ConflictError, FiresideError, ProviderError, StateInUseError
 
     from fireside_tui.config import ConfigError
+    from fireside_tui.conversations.trouble import DATABASES
 
     if os.environ.get("FIRESIDE_DEBUG"):
         import traceback
@@ -119,12 +117,22 @@ def tell_error(error: Exception) -> int:
 
 def words(error: BaseException) -> str:
     """What an exception says to a person, with its notes."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        text = f"{os.fsdecode(error.filename)}: {error.strerror}"
+    from fireside.errors import StateInUseError
+
+    from fireside_tui.no_key import for_a_person
+
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        text = f"{where}{error.strerror}"
+    elif isinstance(error, StateInUseError):
+        from fireside_tui.conversations.trouble import elsewhere
+
+        where = elsewhere(error.holder).rstrip(".")
+        text = f"the conversation is in use: {where[:1].lower()}{where[1:]}; wait until it is done"
     elif isinstance(error, KeyError):
         text = f"{error.args[0]!r} is missing" if error.args else "something is missing"
     else:
-        text = str(error) or type(error).__name__
+        text = for_a_person(str(error)) or type(error).__name__
     return "; ".join([text, *getattr(error, "__notes__", ())])
 
 

@@ -15,7 +15,7 @@ from fireside_tui.safe_text import safe, safe_line
 if TYPE_CHECKING:
     from fireside import SavedState
 
-    from fireside_tui.reading import Call, Item, Said
+    from fireside_tui.reading import Call, Passage, Said
     from fireside_tui.search import Hit
 
 STATUSES = {
@@ -103,17 +103,17 @@ def show(given: Given, id: str, as_json: bool) -> None:
 
     facts = [state.id, state.status, out.plural(state.turn, "turn"), f"{state.created_at.astimezone():%Y-%m-%d %H:%M}"]
     out.write(f"{out.bold(safe_line(state.title) or 'Untitled')}\n{out.dim(' · '.join(facts))}")
-    for item in read(state):
-        out.write("\n" + _item(item))
+    for passage in read(state):
+        out.write("\n" + _passage(passage))
 
 
-def _item(item: Item) -> str:
+def _passage(passage: Passage) -> str:
     from fireside_tui.reading import Said
 
-    if isinstance(item, Said):
-        return _said(item)
-    line = out.dim(f"── {safe_line(item.text)}")
-    return f"{line}\n{out.indented(item.body)}" if item.body else line
+    if isinstance(passage, Said):
+        return _said(passage)
+    line = out.dim(f"── {safe_line(passage.text)}")
+    return f"{line}\n{out.indented(passage.body)}" if passage.body else line
 
 
 def _said(said: Said) -> str:
@@ -133,8 +133,8 @@ def _said(said: Said) -> str:
                 lines.append(out.dim(f"[picture: {safe_line(media_type)}, {len(data) * 3 // 4:,} bytes]"))
             case Call():
                 lines.append(_call(part))
-    if said.cut:
-        lines.append(out.dim(f"(cut off: {safe_line(said.cut)})"))
+    if said.end:
+        lines.append(out.dim(f"({safe_line(said.end)})"))
     return "\n".join(lines)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,10 @@ class Printer(Reporter):
             sys.stdout.flush()
         except BrokenPipeError:
             raise SystemExit(BROKEN_PIPE) from None
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            raise SystemExit(128 + signal.SIGHUP) from None  # the terminal is gone
 
     def end(self, state: State, code: int, error: BaseException | None) -> None:
         """The last words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from fireside_tui.cli.frame import USAGE, tell
@@ -17,6 +18,8 @@ def open_app(given: Given, *, resume: str | None = None, newest: bool = False, a
         resume = find_id(store, resume)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return tell('the app needs a terminal; fireside -p "question" asks without one', USAGE)
+    if os.environ.get("TERM") == "dumb":
+        return tell('the app can\'t be shown in a terminal with TERM=dumb; fireside -p "question" works there', USAGE)
     from fireside_tui.app import run_app
 
     return run_app(config, resume=resume, newest=newest, agent=agent, warning=warning)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from fireside_tui.conversations.approval import Approval
 from fireside_tui.conversations.conversation import Conversation, Listener, NotSavedError
-from fireside_tui.conversations.rows import Item, Row, Titles, by_day, row_of
+from fireside_tui.conversations.rows import Listed, Row, Titles, by_day, row_of
 from fireside_tui.conversations.trouble import Trouble, explain
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ __all__ = [
     "Approval",
     "Conversation",
     "Conversations",
-    "Item",
+    "Listed",
     "Listener",
     "NotSavedError",
     "Row",

@@ -9,7 +9,7 @@ from operator import is_
 from fireside import SavedState
 
 from fireside_tui.conversations.conversation import Conversation
-from fireside_tui.conversations.rows import Item, Row, in_order, row_of
+from fireside_tui.conversations.rows import Listed, Row, in_order, row_of
 from fireside_tui.device import Device
 
 
@@ -18,7 +18,7 @@ class Listing:
 
     def __init__(self, saved: Iterable[SavedState] = ()) -> None:
         self._items = in_order(saved)
-        self._by_id: dict[str, Item] = {item.id: item for item in self._items}
+        self._by_id: dict[str, Listed] = {item.id: item for item in self._items}
 
     def __eq__(self, other: object) -> bool:
         """Whether it is the same list: mostly the very same rows, which a store keeps."""
@@ -31,7 +31,7 @@ class Listing:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def get(self, id: str) -> Item | None:
+    def get(self, id: str) -> Listed | None:
         """What was listed under an id."""
         return self._by_id.get(id)
 
@@ -46,7 +46,7 @@ class Listing:
         if self._by_id.pop(id, None) is not None:
             self._items = [item for item in self._items if item.id != id]
 
-    def with_own(self, own: dict[str, Row]) -> list[Item]:
+    def with_own(self, own: dict[str, Row]) -> list[Listed]:
         """All of them in order, with rows of one's own, which stand in place of those of the same id."""
         if not own:
             return self._items

@@ -14,7 +14,7 @@ from fireside import Agent, Image, Record, SavedState, State, Store
 from fireside_tui.conversations.conversation import SETTINGS, Conversation
 from fireside_tui.conversations.listing import Listing, own_rows
 from fireside_tui.conversations.routes import Routes, approval_of
-from fireside_tui.conversations.rows import Item, Row, row_of
+from fireside_tui.conversations.rows import Listed, Row, row_of
 from fireside_tui.conversations.trouble import Trouble, explain
 from fireside_tui.device import Device
 
@@ -73,7 +73,7 @@ class Conversations:
     # -- the list
 
     @property
-    def items(self) -> list[Item]:
+    def items(self) -> list[Listed]:
         """Every conversation, as its row or what `row_of` makes it of: pinned first, then the most recent first."""
         return self._listed.with_own(self._own_rows())
 
@@ -110,7 +110,7 @@ class Conversations:
             self.trouble, self.glanced = explain(error), False
             self.on_rows()
             return
-        self.trouble = None
+        over, self.trouble = self.trouble is not None, None
         before, self._listed = self._listed, listed
         changed, self.glanced = changed or self.glanced, False
         for id, conversation in list(self._open.items()):
@@ -119,7 +119,7 @@ class Conversations:
                 await self._catch_up(conversation, row)
             elif before.get(id) is not None:
                 await self._let_vanish(conversation)
-        if changed:
+        if changed or over:
             self.on_rows()
 
     async def _list(self) -> tuple[Listing, bool]:
@@ -143,8 +143,10 @@ class Conversations:
         state = conversation.state
         behind = row.updated_at > state.updated_at or row.turn != state.turn or (row.title or "") != state.title[:200]
         ended = conversation.elsewhere is not None and holder is None
-        if holder != conversation.elsewhere:
+        over = holder is None and conversation.trouble is not None and conversation.trouble.elsewhere
+        if holder != conversation.elsewhere or over:
             conversation.elsewhere = holder
+            conversation.trouble = None if over else conversation.trouble
             conversation.tell_change()
         if behind or ended:
             with contextlib.suppress(LookupError, ValueError, OSError):

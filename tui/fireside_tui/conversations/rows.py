@@ -45,21 +45,21 @@ class Row:
         return cls(state.id, state.title or UNTITLED, state.status, state.updated_at)
 
 
-Item: TypeAlias = "SavedState | Row"
-"""A row, or what it is made of."""
+Listed: TypeAlias = "SavedState | Row"
+"""One conversation of the list: its row, or what the store says of it, of which the row is made once it is looked at."""
 
 newest_first = attrgetter("updated_at")
 
 
-def row_of(item: Item) -> Row:
+def row_of(item: Listed) -> Row:
     """The row itself."""
     return item if isinstance(item, Row) else Row.of_saved(item)
 
 
-def in_order(saved: Iterable[Item], own: Iterable[Row] = ()) -> list[Item]:
+def in_order(saved: Iterable[Listed], own: Iterable[Row] = ()) -> list[Listed]:
     """Pinned ones first, then the most recent ones first. `saved` is best in that order already, and has no pinned ones."""
-    items: list[Item] = [*saved]
-    pinned: list[Item] = []
+    items: list[Listed] = [*saved]
+    pinned: list[Listed] = []
     for row in own:
         (pinned if row.pinned else items).append(row)
     items.sort(key=newest_first, reverse=True)  # takes one look at each where few are out of their place
@@ -67,7 +67,7 @@ def in_order(saved: Iterable[Item], own: Iterable[Row] = ()) -> list[Item]:
     return [*pinned, *items]
 
 
-def by_day(items: Sequence[Item], now: datetime) -> list[str | Item]:
+def by_day(items: Sequence[Listed], now: datetime) -> list[str | Listed]:
     """The items of `in_order`, or some of them, with a blank and a heading before each group."""
     midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     pinned = next((n for n, item in enumerate(items) if not (isinstance(item, Row) and item.pinned)), len(items))
@@ -76,7 +76,7 @@ def by_day(items: Sequence[Item], now: datetime) -> list[str | Item]:
         bound = midnight - timedelta(days=days)
         ends.append((name, _first_before(items, bound, ends[-1][1])))
     ends.append(("Earlier", len(items)))
-    lines: list[str | Item] = []
+    lines: list[str | Listed] = []
     start = 0
     for name, end in ends:
         if end > start:
@@ -85,19 +85,19 @@ def by_day(items: Sequence[Item], now: datetime) -> list[str | Item]:
     return lines
 
 
-def _first_before(items: Sequence[Item], bound: datetime, start: int) -> int:
+def _first_before(items: Sequence[Listed], bound: datetime, start: int) -> int:
     return bisect_left(items, True, start, key=lambda item: item.updated_at < bound)
 
 
 class Titles:
     """The titles of a list, to be looked through at each key: each is lowered once."""
 
-    def __init__(self, items: list[Item]) -> None:
+    def __init__(self, items: list[Listed]) -> None:
         self.items = items
         self._lowered: list[str] | None = None
-        self._last: tuple[str, list[Item], list[str]] | None = None
+        self._last: tuple[str, list[Listed], list[str]] | None = None
 
-    def with_words(self, text: str) -> list[Item]:
+    def with_words(self, text: str) -> list[Listed]:
         """The items whose titles hold all words of the text. A text that grew is looked for in what was left by then."""
         words = text.lower().split()
         if not words:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING, NamedTuple
 
+from fireside_tui.no_key import WHAT_TO_DO, what_happened
+
 if TYPE_CHECKING:
     from fireside import Holder
 
@@ -14,6 +16,8 @@ class Trouble(NamedTuple):
 
     text: str
     hint: str = ""
+    elsewhere: bool = False
+    """Whether it is over once no other process has the conversation."""
 
     @property
     def line(self) -> str:
@@ -21,8 +25,10 @@ class Trouble(NamedTuple):
         return f"{self.text} {self.hint}".rstrip()
 
 
+DATABASES = ("sqlite3", "psycopg")
+"""Whose errors are told as they are: a server that can't be reached is nothing unexpected."""
+
 RETRY = "Ctrl+R asks again."
-NO_KEY = "Set ANTHROPIC_API_KEY and start fireside again, or pick the offline demo with /model demo."
 
 
 def elsewhere(holder: Holder | None) -> str:
@@ -47,7 +53,7 @@ def explain(error: BaseException) -> Trouble:
     text = _sentence(str(error) or type(error).__name__)
     match error:
         case AuthError():
-            return Trouble(text, NO_KEY)
+            return Trouble(_sentence(what_happened(str(error))), _sentence(WHAT_TO_DO))
         case RateLimitError():
             return Trouble(text, f"Wait a little. {RETRY}")
         case OverloadedError():
@@ -59,7 +65,9 @@ def explain(error: BaseException) -> Trouble:
                 text, RETRY if error.retryable else f"Change the message (/edit) or the model (/model), or {RETRY}"
             )
         case StateInUseError():
-            return Trouble(elsewhere(error.holder), "Here it is read-only until then; /fork makes a copy of your own.")
+            return Trouble(
+                elsewhere(error.holder), "Here it is read-only until then; /fork makes a copy of your own.", True
+            )
         case ConflictError():
             return Trouble("Another window changed this conversation in the meantime.", "/fork keeps what is here.")
         case LookupError():
@@ -68,6 +76,8 @@ def explain(error: BaseException) -> Trouble:
             return _of_system(error)
         case SystemExit():
             return Trouble("A tool tried to end the program.", RETRY)
+    if type(error).__module__.partition(".")[0] in DATABASES:
+        return Trouble(_sentence(str(error)))
     name = type(error).__name__
     return Trouble(text if isinstance(error, ValueError | TypeError) else f"{name}: {text}")
 

@@ -81,7 +81,7 @@ class MainBase(Pane, Screen[None]):
             return False
         return True
 
-    # -- what `main.py` gives
+    # -- what `main.py` and `writing.py` give
 
     def show(self, conversation: Conversation, *, focus: bool = True) -> None:
         """Shows a conversation."""
@@ -101,6 +101,10 @@ class MainBase(Pane, Screen[None]):
 
     def show_rows(self) -> None:
         """Draws the list at once: the next key is for a row of it."""
+        raise NotImplementedError
+
+    async def carry_out(self, name: str, argument: str) -> None:
+        """Carries out a command, once the store is open if it needs one."""
         raise NotImplementedError
 
     def keep_draft(self) -> None:

@@ -11,24 +11,21 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
-from textual.widgets import Input, Static, TextArea
 
 from fireside_tui import commands, outside
-from fireside_tui.commands import parse
 from fireside_tui.config import Config
-from fireside_tui.conversations import Conversation, NotSavedError, explain
-from fireside_tui.conversations.trouble import elsewhere
+from fireside_tui.conversations import Conversation, explain
+from fireside_tui.driver import FiresideDriver
 from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.list_keys import ListKeys
 from fireside_tui.screens.typed_ahead import AT_ONCE
+from fireside_tui.screens.writing import Writing
+from fireside_tui.terminal_title import title_of
 from fireside_tui.transcript import Transcript
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.chat import Chat
-from fireside_tui.widgets.command_hints import CommandHints
-from fireside_tui.widgets.composer import Composer
 from fireside_tui.widgets.lines import KeyLine, MessageBar
 from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.row_list import RowList
@@ -57,7 +54,7 @@ class Panes(Pane, Horizontal):
     """The list and the chat, side by side."""
 
 
-class MainScreen(ListKeys):
+class MainScreen(ListKeys, Writing):
     """The list at the left, the chat at the right, the keys below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -92,10 +89,8 @@ class MainScreen(ListKeys):
         self._styled = self._whole = False
         self.waits = False
         """Whether the first frame waits for a conversation that is being loaded."""
-        self.files: tuple[str, ...] = ()
         self._rows_due, self._rows_shown = False, float("-inf")
-        self._recalled = 0
-        self._flushing = False
+        self._list_trouble = ""
 
     def fit(self, size: Size) -> None:
         """Takes the classes that this size gives. Before the mount, or all styles would have to be applied once more."""
@@ -135,18 +130,17 @@ class MainScreen(ListKeys):
         self.chat.update_lines()
         if not self.waits:
             self.appear()
-        self.set_interval(KEEP_DRAFT, self._keep_draft_soon)
+        self.set_interval(KEEP_DRAFT, self.look_at_draft)
 
     def list_of(self, conversations: Conversations) -> None:
         """The store is open: what is known of its list is shown."""
         self.conversations = conversations
-        conversations.on_rows = self.rows_changed
         if conversations.items:
             self.show_rows()
 
     def begin(self, conversations: Conversations) -> None:
         """The store is open, and the chat is there."""
-        self.list_of(conversations)
+        conversations.on_rows = self.rows_changed
         typed = self.chat.composer.text
         conversation = conversations.new()
         conversations.current = conversation
@@ -178,7 +172,7 @@ class MainScreen(ListKeys):
         """Carries out a command: at once, so that the next key meets what it left; in a worker where it has to wait."""
         command = getattr(self, f"do_{name}")
         if inspect.iscoroutinefunction(command) or not (self.ready.is_set() or name in AT_ONCE):
-            work = self._carry_out(name, argument)
+            work = self.carry_out(name, argument)
             if name in WORKS:
                 self.work(work)
             else:
@@ -189,7 +183,8 @@ class MainScreen(ListKeys):
         except Exception as error:
             self._failed(error)
 
-    async def _carry_out(self, name: str, argument: str) -> None:
+    async def carry_out(self, name: str, argument: str) -> None:
+        """Carries out a command, once the store is open if it needs one."""
         if name not in AT_ONCE:
             await self.ready.wait()
         try:
@@ -209,19 +204,14 @@ class MainScreen(ListKeys):
         """Shows a conversation; the draft of the one before stays with it."""
         self.keep_draft()
         self.conversations.current = conversation
-        draft = self.conversations.device.draft(conversation.id)
         self.chat.open(conversation)
-        self._recalled = 0
-        with self.prevent(TextArea.Changed):
-            self.chat.composer.put(draft.text if draft else "")
-        self.query_one(CommandHints).offer("")
-        self.set_files(draft.files if draft else ())
+        self.take_up_draft(conversation)
         self.sidebar.rows.set_open(conversation.id)
         if focus:
             self.remove_class("-list")
             self.go_to(self.chat.approval_bar if conversation.approval else self.chat.composer)
         self.rows_changed()
-        self._flush()
+        self.flush_drafts()
 
     async def open(self, id: str, *, focus: bool = True) -> bool:
         """Opens a conversation; says why where it can't be."""
@@ -275,150 +265,28 @@ class MainScreen(ListKeys):
         self.sidebar.show(
             self.conversations.items, trouble.text if trouble else "", asking, not self.conversations.glanced
         )
+        self._tell_trouble(safe_line(f"The list of conversations can't be read. {trouble.line}") if trouble else "")
         current = self.current
+        self._name_terminal("" if current is None or current.empty else current.state.title)
         self.sidebar.rows.set_open(current.id if current is not None else None)
         if current is not None and not current.empty and not self.in_list and not self.sidebar.filter.has_focus:
             self.sidebar.rows.set_cursor(current.id)
 
+    def _tell_trouble(self, words: str) -> None:
+        """Says over the chat why there is no list, for which the list is too narrow; what stands there already stays."""
+        if words != self._list_trouble:
+            if str(self.query_one(MessageBar).content) in ("", self._list_trouble):
+                self.warn(words)
+            self._list_trouble = words
+
+    def _name_terminal(self, title: str) -> None:
+        driver = self.app._driver
+        if isinstance(driver, FiresideDriver):
+            driver.name(title_of(title))
+
     @on(Filter.Left)
     def _on_filter_left(self, event: Filter.Left) -> None:
         self.go_to(self.sidebar.rows)
-
-    # -- writing
-
-    @on(Composer.Submitted)
-    def _on_submitted(self, event: Composer.Submitted) -> None:
-        conversation, files = event.writing_for or self.current, self.files
-        if conversation is not self.current and conversation is not None:
-            draft = self.conversations.device.draft(conversation.id)
-            files = draft.files if draft else ()
-        self.run_worker(self._submit(event.text, conversation, files), group="send", exit_on_error=False)
-
-    async def _submit(self, text: str, conversation: Conversation | None, files: tuple[str, ...]) -> None:
-        await self.ready.wait()
-        found = parse(text)
-        if found is not None:
-            command, argument = found
-            if command is None:
-                self.say(f"There is no command {safe_line(text.split()[0], 30)}. A space before it makes it a message.")
-                return
-            self.chat.composer.empty()
-            await self._carry_out(command.name, argument)
-            return
-        conversation = conversation or self.current
-        if conversation is None or conversation.sending or not (text.strip() or files):
-            return
-        if conversation.elsewhere is not None:
-            self.say(f"{elsewhere(conversation.elsewhere)} The message stays here until then.")
-            return
-        try:
-            await conversation.send(text, files)
-        except NotSavedError:
-            if self.current is conversation and self.chat.composer.whole_text != text:
-                conversation.take_back()
-            return
-        except ValueError as error:
-            self.say(f"{error}", error=True)
-            return
-        self._sent(conversation, text)
-
-    def _sent(self, conversation: Conversation, text: str) -> None:
-        """The message is saved: it leaves the box, and only it."""
-        device = self.conversations.device
-        if self.current is not conversation:
-            draft = device.draft(conversation.id)
-            if draft is not None and draft.text == text:
-                device.set_draft(conversation.id, "")
-            return
-        composer = self.chat.composer
-        written = composer.whole_text
-        if written == text:
-            composer.empty()
-        elif written.startswith(text):
-            composer.put(written.removeprefix(text))
-        self.set_files(())
-        self.keep_draft()
-        self._recalled = 0
-        self.chat.transcript.action_scroll_end()
-
-    @on(TextArea.Changed, "#composer")
-    def _on_changed(self) -> None:
-        self.fireside.warm_up()
-        composer = self.chat.composer
-        self.query_one(CommandHints).offer(composer.text if len(composer.text) < 40 else "")
-        current = self.current
-        if current is not None and current.unsaved and not current.sending:
-            current.take_back()
-
-    @on(Composer.Completed)
-    def _on_completed(self) -> None:
-        if first := self.query_one(CommandHints).first:
-            command = parse(first)
-            self.chat.composer.put(first + (" " if command and command[0] and command[0].argument else ""))
-
-    @on(Composer.Recalled)
-    def _on_recalled(self, event: Composer.Recalled) -> None:
-        """Earlier messages, the latest one first; behind them the box is empty again."""
-        current = self.current
-        said = [entry.text for entry in current.state.history if entry.kind == "user"] if current else []
-        at = max(0, min(self._recalled + event.by, len(said)))
-        self._recalled = at
-        composer = self.chat.composer
-        composer.put(said[-at] if at else "")
-        composer.recalling = at > 0
-
-    @on(Composer.Paged)
-    def _on_paged(self, event: Composer.Paged) -> None:
-        if not self.ready.is_set():
-            return
-        transcript = self.chat.transcript
-        transcript.action_page_up() if event.by < 0 else transcript.action_page_down()
-
-    def on_paste(self, event: events.Paste) -> None:
-        """A paste that no box took goes to the composer."""
-        if not isinstance(self.app.focused, TextArea | Input):
-            self.chat.composer.focus()
-            self.chat.composer.paste(event.text)
-
-    def set_files(self, files: tuple[str, ...]) -> None:
-        """What goes along is shown over the composer."""
-        self.files = files
-        line = self.query_one("#attached", Static)
-        line.set_class(bool(files), "-shown")
-        names = ", ".join(file.rpartition("/")[2] for file in files)
-        line.update(Content(safe_line(f"with {names}  (/detach)" if files else "")))
-
-    # -- drafts
-
-    def keep_draft(self) -> None:
-        """What is being written belongs to the conversation that is on the screen."""
-        current = self.current
-        if current is not None:
-            composer = self.chat.composer
-            text = "" if composer.recalling else composer.whole_text
-            self.conversations.device.set_draft(current.id, text, self.files)
-
-    def _keep_draft_soon(self) -> None:
-        if not self.ready.is_set():
-            return
-        before = self.current is not None and self.conversations.device.draft(self.current.id) is not None
-        self.keep_draft()
-        after = self.current is not None and self.conversations.device.draft(self.current.id) is not None
-        if before != after:
-            self.rows_changed()
-        self._flush()
-
-    def _flush(self) -> None:
-        """Writes the drafts on a thread, one write at a time."""
-        if not self._flushing:
-            self._flushing = True
-            self.run_worker(self._flushed(), group="flush", exit_on_error=False)
-
-    async def _flushed(self) -> None:
-        try:
-            await asyncio.to_thread(self.conversations.device.flush)
-        finally:
-            self._flushing = False
 
     # -- the keys that are shown
 

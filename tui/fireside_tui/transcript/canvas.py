@@ -261,6 +261,8 @@ class Canvas(HasBar, ScrollView):
         delta = round(new_value) - round(old_value)
         if not delta or not self.roll.items or not self.roll.width:
             return
+        if self.roll.following and round(new_value) >= self.max_scroll_y:
+            return  # at the end as before: a higher window moved it, nobody did
         self._mark = None
         if abs(delta) > 4 * max(1, self._height):
             self.roll.jump(round(new_value), round(new_value) >= self.max_scroll_y > 0)

@@ -52,21 +52,20 @@ def loading() -> bool:
     return bool(_making)
 
 
+# None of them goes: a text with more languages than are kept would make lexers for ever, and what is large about a lexer,
+# its compiled expressions, pygments keeps by itself.
 _lexers: dict[str, Any] = {}
 _making: set[str] = set()
-_MOST = 64
 
 
 def _lexer(language: str) -> Any:
     if language not in _lexers:
-        from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-
         try:
+            from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+
             lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-        except Exception:  # there is none; or it is foreign code that fails
+        except Exception:  # there is none; or it is foreign code that fails, or is not there
             lexer = None
-        if len(_lexers) >= _MOST:  # texts name what they like
-            _lexers.pop(next(iter(_lexers)), None)
         _lexers[language] = lexer
         _making.discard(language)
     return _lexers.get(language)

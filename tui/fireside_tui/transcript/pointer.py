@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from textual.content import Content
 from textual.events import Click, Leave, MouseMove
-from textual.geometry import Offset
 from textual.selection import Selection
 
 from fireside_tui.safe_text import safe_line
 from fireside_tui.transcript.actions import Actions
-from fireside_tui.transcript.selection import logical, selected_text, word_at
+from fireside_tui.transcript.selection import line_at, selected_text, word_at
 
 
 class Pointer(Actions):
@@ -60,11 +59,13 @@ class Pointer(Actions):
         block = self.roll.block_at(m, b)
         if block is None or block.kind in ("fold", "heading", "rule"):
             return False
-        span = word_at(self.roll.lay(m, b).plain, self._painter.place_at(row, x), whole_line=chain > 2)
-        place = logical(m, b)
-        if span is None:
+        place = self._painter.place_at(row, x)
+        if chain > 2 and place < 0:  # beside the text, or on a drawing: it is the row's line all the same
+            place = row.start
+        selection = (line_at if chain > 2 else word_at)(self.roll, m, b, place)
+        if selection is None:
             return False
-        self.screen.selections = {self: Selection(Offset(span[0], place), Offset(span[1], place))}
+        self.screen.selections = {self: selection}
         return True
 
     def on_mouse_move(self, event: MouseMove) -> None:

@@ -29,14 +29,30 @@ def logical(m: int, b: int) -> int:
     return m << SHIFT | b
 
 
-def word_at(plain: str, x: int, whole_line: bool) -> tuple[int, int] | None:
-    """Where the word (or the line) around character `x` begins and ends."""
-    if whole_line:
-        start = plain.rfind("\n", 0, x) + 1
-        end = plain.find("\n", x)
-        end = len(plain) if end < 0 else end
-        return (start, end) if end > start else None
-    return next((match.span() for match in _WORD.finditer(plain) if match.start() <= x < match.end()), None)
+def word_at(roll: Roll, m: int, b: int, x: int) -> Selection | None:
+    """The word around character `x` of a block."""
+    spans = (match.span() for match in _WORD.finditer(roll.lay(m, b).plain))
+    return next((_within(m, b, start, b, end) for start, end in spans if start <= x < end), None)
+
+
+def line_at(roll: Roll, m: int, b: int, x: int) -> Selection | None:
+    """The line around character `x` of a block, also where so long a line goes on in the blocks around it."""
+    first = last = b
+    start = roll.lay(m, b).plain.rfind("\n", 0, x) + 1
+    while start == 0 and first > 0 and roll.lay(m, first - 1).joined:
+        first -= 1
+        start = roll.lay(m, first).plain.rfind("\n") + 1
+    end = roll.lay(m, b).plain.find("\n", x)
+    while end < 0 and roll.lay(m, last).joined:
+        last += 1
+        end = roll.lay(m, last).plain.find("\n")
+    if end < 0:
+        end = len(roll.lay(m, last).plain)
+    return _within(m, first, start, last, end) if (first, start) < (last, end) else None
+
+
+def _within(m: int, first: int, start: int, last: int, end: int) -> Selection:
+    return Selection(Offset(start, logical(m, first)), Offset(end, logical(m, last)))
 
 
 def selected_text(roll: Roll, selection: Selection) -> str:

@@ -111,7 +111,8 @@ class Chat(Pane, Vertical, Listener):
         conversation = self.conversation
         history = list(conversation.state.history) if conversation is not None else []
         live = conversation is not None and conversation.running
-        tell = partial(Narrator.of, live=live, today=clock.now(), show_thinking=self.show_thinking)
+        elsewhere = conversation is not None and conversation.elsewhere is not None
+        tell = partial(Narrator.of, live=live, elsewhere=elsewhere, today=clock.now(), show_thinking=self.show_thinking)
         first = last_part(history)
         narrator, items = tell(history[first:])
         if conversation is not None:
@@ -298,6 +299,6 @@ def _left_open(conversation: Conversation) -> str:
         case "approval":
             names = ", ".join(call.name for call in state.pending_calls)
             return f"Claude had asked whether it may use {names}. Ctrl+R asks again."
-        case "new" if state.history:
+        case "new" if state.history and not conversation.unsaved:
             return "This message has no answer yet. Ctrl+R asks for one."
     return ""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from fireside import HistoryEntry, Image, Text, Thinking, ToolCall
 
 from fireside_tui.conversations.approval import call_line
+from fireside_tui.no_key import for_a_person
 from fireside_tui.transcript import Item
 
 UNKNOWN = "(unknown: the run stopped"
@@ -91,20 +92,23 @@ class Narrator:
     # -- a history
 
     @classmethod
-    def of(cls, history: Sequence[HistoryEntry], *, live: bool, **settings: Any) -> tuple[Narrator, dict[str, Item]]:
-        """A narrator that has told a loaded history, and what it told by key; `live`: its last reply is streaming now."""
+    def of(
+        cls, history: Sequence[HistoryEntry], *, live: bool, elsewhere: bool = False, **settings: Any
+    ) -> tuple[Narrator, dict[str, Item]]:
+        """A narrator that has told a loaded history, and what it told by key; `live`: its last reply is streaming now,
+        `elsewhere`: in another process."""
         gathered = Gathered()
         narrator = cls(gathered, **settings)
-        narrator.tell(history, live=live)
+        narrator.tell(history, live=live, elsewhere=elsewhere)
         return narrator, gathered.items
 
-    def tell(self, entries: Iterable[HistoryEntry], *, live: bool) -> None:
+    def tell(self, entries: Iterable[HistoryEntry], *, live: bool, elsewhere: bool = False) -> None:
         """All entries of a loaded history, or of its last part."""
         for entry in entries:
             self.take(entry)
         if live:
             self._partial = None
-        self._keep_partial()
+        self._keep_partial("still coming" if elsewhere else "cut off")
 
     # -- one entry
 
@@ -184,7 +188,7 @@ class Narrator:
             self._partial = _Partial(entry.seq, name)
         self._partial.take(content)
 
-    def _keep_partial(self) -> None:
+    def _keep_partial(self, end: str = "cut off") -> None:
         """What streamed and never became a reply stays to be read."""
         partial, self._partial = self._partial, None
         self._late = []
@@ -192,7 +196,7 @@ class Narrator:
             return
         for n, (kind, text) in enumerate(partial.blocks):
             item = self._said(f"{partial.seq}.{n}", "assistant" if kind == "text" else "thinking", text)
-            item.state = ("stopped" if partial.cut else "cut off") if n == len(partial.blocks) - 1 else ""
+            item.state = ("stopped" if partial.cut else end) if n == len(partial.blocks) - 1 else ""
             self.view.add(item)
 
     def _tool_result(self, entry: HistoryEntry) -> None:
@@ -264,7 +268,9 @@ class Narrator:
     def _said_error(self, entry: HistoryEntry, words: str) -> None:
         name, _, text = words.partition(": ")
         ours = name.endswith("Error") and name.isidentifier() and text
-        self.view.add(Item(f"{entry.seq}.error", "error", f"{text if ours else words}\nCtrl+R asks again."))
+        self.view.add(
+            Item(f"{entry.seq}.error", "error", f"{for_a_person(text if ours else words)}\nCtrl+R asks again.")
+        )
 
     def _checkpoint(self, entry: HistoryEntry) -> None:
         self.view.add(Item(str(entry.seq), "rule", title=f"checkpoint: {entry.text}"))

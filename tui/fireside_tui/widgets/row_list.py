@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from fireside_tui import clock
-from fireside_tui.conversations import Item, Row, by_day, row_of
+from fireside_tui.conversations import Listed, Row, by_day, row_of
 from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.bar import HasBar
 
@@ -73,7 +73,7 @@ class RowList(HasBar, ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.lines: list[str | Item] = []
+        self.lines: list[str | Listed] = []
         self.open_id: str | None = None
         self.empty = ""
         """What stands there when there are no rows."""
@@ -84,7 +84,7 @@ class RowList(HasBar, ScrollView, can_focus=True):
 
     # -- what is shown
 
-    def show(self, items: Sequence[Item], *, from_top: bool = False) -> None:
+    def show(self, items: Sequence[Listed], *, from_top: bool = False) -> None:
         """Shows these conversations, which are in order; `from_top` puts the cursor on the first one."""
         old, place = self.cursor_id, self._cursor or 0
         self.lines = by_day(items, clock.now())
@@ -130,7 +130,7 @@ class RowList(HasBar, ScrollView, can_focus=True):
                 return item.id
         return None
 
-    def _at(self, place: int | None) -> Item | None:
+    def _at(self, place: int | None) -> Listed | None:
         """What stands at a place, unless it is a heading or nothing."""
         if place is None or not 0 <= place < len(self.lines):
             return None

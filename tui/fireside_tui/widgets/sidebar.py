@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from fireside_tui.conversations import Item, Titles
+from fireside_tui.conversations import Listed, Titles
 from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.lines import Line
 from fireside_tui.widgets.pane import Pane
@@ -134,7 +134,7 @@ class Sidebar(Pane, Vertical):
         """The filter."""
         return self.query_one(Filter)
 
-    def show(self, items: list[Item], trouble: str = "", asking: int = 0, whole: bool = True) -> None:
+    def show(self, items: list[Listed], trouble: str = "", asking: int = 0, whole: bool = True) -> None:
         """Shows these conversations, as far as the filter lets them through; `asking` is how many wait for an answer.
 
         They are counted when they are all there, which is `whole`.
