@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
@@ -68,9 +68,18 @@ class MainBase(Pane, Screen[None]):
         self.app.copy_to_clipboard(text)
         self.say(f"Copied {what}.")
 
-    async def ask_person(self, screen: Screen[Any]) -> Any:
-        """What a modal screen gives. To be awaited in a worker."""
-        return await self.app.push_screen_wait(screen)
+    async def ask(self, title: str, value: str = "", *, placeholder: str = "", lines: bool = False) -> str | None:
+        """What a person writes, in a line or in several; `None` where nothing. To be awaited in a worker."""
+        from fireside_tui.screens.ask import Ask
+
+        return await self.app.push_screen_wait(Ask(title, value, placeholder=placeholder, lines=lines))
+
+    async def pick_one(self, title: str, choices: Iterable[tuple[str, str, str]], *, current: str = "") -> str | None:
+        """The value of the choice (value, label, note) that a person picks, or `None`. To be awaited in a worker."""
+        from fireside_tui.screens.pick import Choice, Pick
+
+        picked = Pick(title, [Choice(*choice) for choice in choices], current=current)
+        return await self.app.push_screen_wait(picked)
 
     async def told(self, work: Awaitable[Any]) -> bool:
         """Awaits something, and says what went wrong; whether all went well."""

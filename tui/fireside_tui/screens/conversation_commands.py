@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from fireside_tui.conversations import explain
 from fireside_tui.conversations.trouble import file_trouble
-from fireside_tui.screens.ask import Ask
 from fireside_tui.screens.base import MainBase
-from fireside_tui.screens.pick import Choice, Pick
 
 if TYPE_CHECKING:
     from fireside import State
@@ -92,6 +90,8 @@ class ConversationCommands(MainBase):
         elif argument:
             self.run_worker(self._rename(id, argument), group="commands", exit_on_error=False)
         else:  # at once, not in a worker: the next keys are meant for it
+            from fireside_tui.screens.ask import Ask
+
             self.app.push_screen(Ask("Title", self._title(id)), partial(self._rename, id))
 
     async def _rename(self, id: str, title: str | None) -> None:
@@ -133,7 +133,7 @@ class ConversationCommands(MainBase):
         conversation = self.conversations.get(id)
         state = conversation.state if conversation else await self.conversations.store.aload(id)
         suggestion = str(Path.cwd() / file_name(state, "md"))
-        name = argument or await self.ask_person(Ask("Export to (.md or .json)", suggestion))
+        name = argument or await self.ask("Export to (.md or .json)", suggestion)
         if name:
             try:
                 path = await asyncio.to_thread(_write, state, name.strip())
@@ -151,7 +151,7 @@ class ConversationCommands(MainBase):
         """A name for this point."""
         if self.current is None or self.current.empty:
             return
-        name = argument or await self.ask_person(Ask("Name of the checkpoint"))
+        name = argument or await self.ask("Name of the checkpoint")
         if name and name.strip():
             await self.told(self.conversations.checkpoint(self.current, name.strip()))
 
@@ -166,10 +166,8 @@ class ConversationCommands(MainBase):
         found = [point for point in points if point.message == argument]
         seq = str(found[0].seq) if found else None
         if seq is None:
-            choices = [
-                Choice(str(p.seq), p.message or "(no name)", f"{p.at.astimezone():%Y-%m-%d %H:%M}") for p in points
-            ]
-            seq = await self.ask_person(Pick("Back to", choices))
+            choices = [(str(p.seq), p.message or "(no name)", f"{p.at.astimezone():%Y-%m-%d %H:%M}") for p in points]
+            seq = await self.pick_one("Back to", choices)
         if seq is not None:
             await self.told(self.conversations.rewind(self.current, int(seq)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fireside_tui.screens.conversation_commands import ConversationCommands
-from fireside_tui.screens.help import Help
 from fireside_tui.screens.message_commands import MessageCommands
 from fireside_tui.screens.setting_commands import SettingCommands
 
@@ -50,6 +49,8 @@ class Commands(ConversationCommands, MessageCommands, SettingCommands):
 
     def do_help(self, argument: str = "") -> None:
         """All keys."""
+        from fireside_tui.screens.help import Help
+
         self.app.push_screen(Help())
 
     def do_suspend(self, argument: str = "") -> None:

@@ -319,9 +319,7 @@ class MainScreen(ListKeys, Writing):
         self.run_worker(self._open_link(event.url), exit_on_error=False)
 
     async def _open_link(self, url: str) -> None:
-        from fireside_tui.screens.pick import Choice, Pick
-
-        if await self.ask_person(Pick("Open this link?", [Choice(url, url, "")])):
+        if await self.pick_one("Open this link?", [(url, url, "")]):
             self.app.open_url(url)
 
     # -- messages over the chat

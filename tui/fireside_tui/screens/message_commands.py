@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from fireside_tui.conversations.attach import check_file
 from fireside_tui.conversations.trouble import file_trouble
-from fireside_tui.screens.ask import Ask
 from fireside_tui.screens.base import MainBase
-from fireside_tui.screens.pick import Choice, Pick
 
 if TYPE_CHECKING:
     from fireside import HistoryEntry
@@ -58,7 +56,7 @@ class MessageCommands(MainBase):
         current = self.current
         if current is None:
             return
-        text = await self.ask_person(Ask("Edit and send again, in a fork", entry.text, lines=True))
+        text = await self.ask("Edit and send again, in a fork", entry.text, lines=True)
         if text is None or not text.strip():
             return
         try:
@@ -91,8 +89,8 @@ class MessageCommands(MainBase):
             chosen = "0"
         else:
             first = [(block.strip().splitlines() or [""])[0] for block in blocks]
-            choices = [Choice(str(n), f"{n + 1}  {line}") for n, line in enumerate(first)]
-            chosen = await self.ask_person(Pick("Copy which code?", choices))
+            choices = [(str(n), f"{n + 1}  {line}", "") for n, line in enumerate(first)]
+            chosen = await self.pick_one("Copy which code?", choices)
         if chosen is not None:
             self.copy(blocks[int(chosen)], "the code")
 
@@ -101,7 +99,7 @@ class MessageCommands(MainBase):
 
     async def do_attach(self, argument: str = "") -> None:
         """A file goes along."""
-        name = argument or await self.ask_person(Ask("Attach a picture or a text file", placeholder="path"))
+        name = argument or await self.ask("Attach a picture or a text file", placeholder="path")
         if not name or not name.strip():
             return
         try:
@@ -168,7 +166,7 @@ class MessageCommands(MainBase):
         if not links:
             self.say("There are no links in this message.")
             return
-        chosen = await self.ask_person(Pick("Open a link", [Choice(link, link) for link in links]))
+        chosen = await self.pick_one("Open a link", [(link, link, "") for link in links])
         if chosen:
             self.app.open_url(chosen)
 
@@ -228,7 +226,7 @@ class MessageCommands(MainBase):
         if current is None or current.approval is None:
             return
         approval = current.approval
-        reason = await self.ask_person(Ask(f"Why may Claude not use {approval.call.name}?"))
+        reason = await self.ask(f"Why may Claude not use {approval.call.name}?")
         if reason is not None and current.approval is approval:
             approval.answer(reason.strip() or False)
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fireside_tui.config import ConfigError, save_setting
-from fireside_tui.screens.ask import Ask
 from fireside_tui.screens.base import MainBase
-from fireside_tui.screens.pick import Choice, Pick
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
@@ -35,6 +33,8 @@ class SettingCommands(MainBase):
             self.say(f"This conversation goes on with {name}.")
 
     async def _pick_model(self, model: Any) -> str | None:
+        from fireside_tui.screens.pick import Choice, Pick
+
         known = [Choice(model.name, model.name), Choice("demo", "demo", "offline, no key")]
         pick = Pick("Model", known, current=model.name, free=True)
 
@@ -47,7 +47,7 @@ class SettingCommands(MainBase):
             pick.add([Choice(info.id, info.name, info.id if info.id != info.name else "") for info in infos])
 
         self.run_worker(more(), exit_on_error=False, group="models", exclusive=True)
-        chosen: str | None = await self.ask_person(pick)
+        chosen = await self.app.push_screen_wait(pick)
         return chosen
 
     async def do_system(self, argument: str = "") -> None:
@@ -55,7 +55,7 @@ class SettingCommands(MainBase):
         if self.current is None:
             return
         now = self.current.agent.system or ""
-        text = argument or await self.ask_person(Ask("System prompt of this conversation", now, lines=True))
+        text = argument or await self.ask("System prompt of this conversation", now, lines=True)
         if text is not None and text != now and await self._set(system=text):
             self.say("The system prompt of this conversation is changed.")
 
@@ -63,9 +63,9 @@ class SettingCommands(MainBase):
         """How hard it thinks."""
         if self.current is None:
             return
-        choices = [Choice("", "the model's own"), *(Choice(effort, effort) for effort in EFFORTS)]
+        choices = [("", "the model's own", ""), *((effort, effort, "") for effort in EFFORTS)]
         now = self.current.agent.effort or ""
-        effort = argument.lower() or await self.ask_person(Pick("Effort", choices, current=now))
+        effort = argument.lower() or await self.pick_one("Effort", choices, current=now)
         if effort is None:
             return
         if effort not in ("", *EFFORTS):
@@ -76,8 +76,8 @@ class SettingCommands(MainBase):
     async def do_theme(self, argument: str = "") -> None:
         """The colours."""
         names = sorted(self.app.available_themes, key=lambda name: (not name.startswith("fireside"), name))
-        choices = [Choice(name, name) for name in names if not name.startswith("textual-ansi")]
-        name = argument or await self.ask_person(Pick("Theme", choices, current=self.app.theme))
+        choices = [(name, name, "") for name in names if not name.startswith("textual-ansi")]
+        name = argument or await self.pick_one("Theme", choices, current=self.app.theme)
         if not name:
             return
         if name not in self.app.available_themes:
@@ -111,11 +111,11 @@ class SettingCommands(MainBase):
         current = self.current
         if current is None:
             return
-        tools = [Choice(name, name, "allowed" if name in current.allowed else "") for name in current.agent.tools]
+        tools = [(name, name, "allowed" if name in current.allowed else "") for name in current.agent.tools]
         if not tools:
             self.say("There are no tools here.")
             return
-        name = argument or await self.ask_person(Pick("Allow without asking (again: ask)", tools))
+        name = argument or await self.pick_one("Allow without asking (again: ask)", tools)
         if name in current.agent.tools:
             current.allowed ^= {name}
             self.say(
@@ -137,12 +137,12 @@ class SettingCommands(MainBase):
     async def do_server(self, argument: str = "") -> None:
         """A local server."""
         words = argument.split()
-        address = words[0] if words else await self.ask_person(
-            Ask("Address of a server that speaks the Messages API", "http://localhost:8080")
+        address = words[0] if words else await self.ask(
+            "Address of a server that speaks the Messages API", "http://localhost:8080"
         )  # fmt: skip
         if not address:
             return
-        model = words[1] if len(words) > 1 else await self.ask_person(Ask("Name of the model there", "default"))
+        model = words[1] if len(words) > 1 else await self.ask("Name of the model there", "default")
         if not model:
             return
         try:
