@@ -283,6 +283,7 @@ async def test_a_draft_that_is_deleted_while_it_is_on_the_screen_is_gone_until_i
     await talk(tmp_path, "a talk")
     async with opened(tmp_path) as it:
         await it.write("only a draft")
+        await it.until(lambda: it.titles == ["only a draft", "a talk"])
         await it.press("ctrl+o", "up", "d", "y")
         await it.until(lambda: it.main.conversations.deleted)
         await it.until(lambda: it.current.state.title == "a talk")

@@ -7,10 +7,10 @@ import sys
 import unicodedata
 
 import pytest
-from fireside_tui.safe_text import UNSAFE, ControlFilter, safe, safe_line
+from fireside_tui.safe_text import UNSAFE, ControlFilter, safe, safe_line, without_stray_joiners
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 from rich.segment import ControlType, Segment
 from textual.app import App, ComposeResult
 from textual.color import Color
@@ -110,3 +110,20 @@ async def test_the_last_net_works_in_an_app():
         text = "".join(s.apply_filter(ControlFilter(), Color(0, 0, 0)).text for s in strips)
         assert not UNSAFE.search(text)
         assert "a]52;c;aGk=bcd" in text
+
+
+@given(st.text(st.sampled_from("ab é\u0301\u200d\ufe0f👩💻❤🔥日한"), max_size=30))
+def test_what_is_counted_is_what_a_terminal_draws(text):
+    text = without_stray_joiners(text)
+    assert cell_len(text) == sum(cells for _, _, cells in split_graphemes(text)[0])
+    for letter in "ab日":
+        assert all(end - start == 1 or text[start] != letter or "\u200d" not in text[start:end]
+                   for start, end, _ in split_graphemes(text)[0])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kept", ["👩\u200d💻", "❤\ufe0f\u200d🔥", "👩🏽\u200d❤\ufe0f\u200d👩🏾", "🏳\ufe0f\u200d⚧\ufe0f"]
+)
+def test_joined_pictures_stay_joined(kept):
+    assert without_stray_joiners(kept) == kept
+    assert safe_line(f"a\u200d {kept}\u200db\u200d") == f"a {kept}b"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fireside_tui.control_filter import ControlFilter as ControlFilter
 
-__all__ = ["UNSAFE", "ControlFilter", "safe", "safe_line"]
+__all__ = ["JOINER", "UNSAFE", "ControlFilter", "safe", "safe_line", "without_stray_joiners"]
 
 #: Every character that may move the cursor, start a command, turn the reading direction or hide text.
 UNSAFE = re.compile(
@@ -24,6 +24,25 @@ UNSAFE = re.compile(
     "\U000e0000-\U000e007f"  # tag characters: invisible text
     "]"
 )
+
+
+JOINER = "\u200d"
+_JOINED = (
+    "\u2194\u2195\u2620\u2640\u2642\u2695\u2696\u26a7\u26d3\u26f9\u2708\u2744\u2764\u27a1\u2b1b\U0001f000-\U0001faff"
+)
+_STRAY = re.compile(f"(?<![{_JOINED}])(?<![{_JOINED}]\ufe0f){JOINER}|{JOINER}(?![{_JOINED}])")
+
+
+def without_stray_joiners(text: str) -> str:
+    """`text` without the joiners that stand between no two pictures.
+
+    Terminals draw the letters beside one as if it were not there, and Rich counts both of them as one: a line that is full
+    of them would run over the edge.
+
+    >>> without_stray_joiners("a\u200db"), without_stray_joiners("👩\u200d💻") == "👩\u200d💻"
+    ('ab', True)
+    """
+    return _STRAY.sub("", text) if JOINER in text else text
 
 
 def _mark(match: re.Match[str]) -> str:
@@ -53,7 +72,7 @@ def safe_line(text: str, width: int | None = None) -> str:
     >>> safe_line("two\\nlines", 6)
     'two l…'
     """
-    line = safe(text).replace("\n", " ").replace("\t", " ")
+    line = without_stray_joiners(safe(text).replace("\n", " ").replace("\t", " "))
     if width is None or len(line) * 2 <= width:
         return line
     from rich.cells import cell_len, set_cell_size  # only here: the command line seldom needs it

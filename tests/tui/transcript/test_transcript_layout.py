@@ -6,6 +6,7 @@ import itertools
 import re
 
 import pytest
+from fireside_tui.safe_text import without_stray_joiners
 from fireside_tui.transcript import Item
 from fireside_tui.transcript.cells import fold_cuts, is_simple, wrap_cuts
 from fireside_tui.transcript.highlight import ROOT, highlight, language_of
@@ -105,6 +106,7 @@ def test_any_markdown_fits_any_width(width):
 @given(WIDE, st.integers(2, 30))
 @settings(max_examples=200, deadline=None)
 def test_lines_fit_and_never_part_joined_characters(text, width):
+    text = without_stray_joiners(text)
     starts = {start for start, _, _ in split_graphemes(text)[0]}
     for cuts in (wrap_cuts(text, width), fold_cuts(text, width)):
         assert set(cuts) <= starts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fireside_tui.safe_text import safe, safe_line
+from fireside_tui.safe_text import JOINER, safe, safe_line, without_stray_joiners
 from fireside_tui.transcript.blocks import START, Block, read_references, split, split_plain
 from fireside_tui.transcript.items import ANSWER, FOLDS, Item
 from fireside_tui.transcript.runs import Run
@@ -87,13 +87,14 @@ class Doc:
             source = "\n".join(part for part in (item.text, item.detail) if part)
         if source is self.source:
             return
-        held = source.endswith("\r")  # may be one half of a CRLF
-        if held:
+        if source.endswith("\r"):  # may be one half of a CRLF
             source = source[:-1]
+        source = source.rstrip(JOINER)  # what it joins is still to come
         if source.startswith(self.source) and self.source:
-            self.text += safe(source[len(self.source) :])
+            last = self.text[-2:]  # may be what a joiner joins
+            self.text += without_stray_joiners(last + safe(source[len(self.source) :]))[len(last) :]
         elif source != self.source:
-            self.text = safe(source)
+            self.text = without_stray_joiners(safe(source))
             self.restart()
         self.source = source
 

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fireside_tui.safe_text import safe
+from fireside_tui.safe_text import safe, without_stray_joiners
 from fireside_tui.transcript.runs import Names, Run
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def inline(token: Token, base: Names = ()) -> list[Run]:
             runs.append(Run("\n"))
         else:
             # Entities are decoded by now: "&#x202e;" is back as a raw control character.
-            text = safe(child.content).replace("\n", " ").expandtabs(4)
+            text = without_stray_joiners(safe(child.content)).replace("\n", " ").expandtabs(4)
             look = (*names, *_EXTRA.get(kind, ()))
             if kind == "image":
                 source = str(child.attrs.get("src", ""))
