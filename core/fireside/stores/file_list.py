@@ -17,6 +17,8 @@ from fireside.stores.disk import read_whole
 from fireside.stores.names import id_of
 from fireside.stores.quiet import no_gc
 
+_NO_LOG = (-1, -1, -1)
+
 
 class Listing:
     """The rows of all conversations below a folder, as of the last look."""
@@ -47,9 +49,10 @@ class Listing:
             except OSError:
                 continue
             stamp = log.st_ino, log.st_size, log.st_mtime_ns
-            row = index.row_in(kept, stamp) or self._row(name, kept[3], stamp)
-            if row is not None:
+            if (row := index.row_in(kept, stamp)) is not None:
                 found.append(row)
+            elif (made := self._row(name, kept[3], stamp)) is not None:
+                found.append(made[1])
         return found
 
     def forget(self, name: str, *, for_good: bool = False) -> None:
@@ -76,35 +79,39 @@ class Listing:
                 rows[name] = known
             elif kept is not None and (row := index.row_in(kept, stamp)) is not None:
                 rows[name] = (stamp, row)
-            elif (state_id := id_of(name)) is not None and (row := self._row(name, state_id, stamp)) is not None:
-                rows[name] = (stamp, row)
-                if row.status != "running":  # that one changes again at once
+            elif (state_id := id_of(name)) is not None and (new := self._row(name, state_id, stamp)) is not None:
+                rows[name] = new
+                if new[0] == stamp and new[1].status != "running":  # that one changes again at once
                     made.append(name)
         self._index.keep(rows, made)
         return rows
 
-    def _row(self, name: str, state_id: str, stamp: index.Stamp) -> SavedState | None:
+    def _row(self, name: str, state_id: str, stamp: index.Stamp) -> tuple[index.Stamp, SavedState] | None:
+        """The row, and of which log it is believed: of none, where that could not be read just now."""
+        made_from = stamp
         folder = f"{self._root}/{name}"
         label = labels.read(folder)
         if label is not None and label.content.get("id") == state_id:
             now = label.content if label.size >= stamp[1] else _carried_on(label, f"{folder}/log.jsonl")
             try:
                 if now is not None:
-                    return SavedState.from_label(now, running=True)
+                    return stamp, SavedState.from_label(now, running=True)
             except (KeyError, TypeError, ValueError, AttributeError):
                 pass
         try:
             parsed = logs.parse(read_whole(f"{folder}/log.jsonl"))
             again = label_from_entries(state_id, parsed.rows, parsed.next_seq)
-            return SavedState.from_label(again, running=True)
+            return stamp, SavedState.from_label(again, running=True)
         except FileNotFoundError:
             if label is None:
                 return None
-        except (OSError, KeyError, TypeError, ValueError):
+        except OSError:  # too many open files, a disk that comes back
+            made_from = _NO_LOG
+        except (KeyError, TypeError, ValueError):
             pass
         # nothing in it can be read: it is there all the same
         at = datetime.fromtimestamp(stamp[2] / 1e9, UTC)
-        return SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
+        return made_from, SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
 
 
 def _carried_on(label: labels.Label, path: str) -> dict[str, Json] | None:

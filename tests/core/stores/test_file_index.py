@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fireside.state import State
-from fireside.stores import index
+from fireside.stores import file_list, index
+from fireside.stores import label as labels
 from fireside.stores.file import FileStore
 from fireside.stores.index import Index
 
@@ -148,3 +151,19 @@ def test_a_glance_reads_the_end_alone(root: Path, store: FileStore, monkeypatch:
     store.list()
     assert (root / ".list").stat().st_size > 800
     assert FileStore(root).glance() == store.list()[:2]
+
+
+def test_what_could_not_be_read_for_a_moment_is_read_again(
+    root: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(store)
+
+    def no_more(path: str, *args: Any) -> bytes:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(labels, "read_small", no_more)
+        patch.setattr(file_list, "read_whole", no_more)
+        assert [row.title for row in store.list()] == [""] * 5
+    assert {row.title for row in store.list()} == {"message 0"}
+    assert FileStore(root).list() == store.list()
