@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,28 @@ def test_nothing_of_a_deleted_conversation_is_left(root: Path, store: FileStore)
     store.delete("secret")
     assert not [path for path in root.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
     assert len(FileStore(root).list()) == 5
+
+
+@pytest.mark.parametrize("left", [5, 3, 2])
+@pytest.mark.parametrize("fresh", [True, False])
+def test_nor_when_who_deleted_it_was_killed(root: Path, store: FileStore, left: int, fresh: bool) -> None:
+    for n in range(left):
+        saved(store, f"id-{n}")
+    saved(store, "secret")
+    store.list()
+    shutil.rmtree(root / "secret")
+    assert len((FileStore(root) if fresh else store).list()) == left
+    assert not [path for path in root.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
+
+
+def test_nor_when_who_wrote_it_down_was_killed(root: Path, store: FileStore) -> None:
+    many(store)
+    saved(store, "secret")
+    store.list()
+    (root / ".list-0123abcd").write_bytes((root / ".list").read_bytes())
+    store.delete("secret")
+    FileStore(root).list()
+    assert not [path for path in root.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
 
 
 def test_a_deletion_while_it_is_written_leaves_nothing_of_it(
