@@ -30,8 +30,8 @@ LINE = 50
 """Rows in a line."""
 LAST = 100
 """Rows that are enough of the last ones."""
-END = 1 << 17
-"""Bytes at the end of the file in which there is a whole line."""
+END = 1 << 19
+"""Bytes at the end of the file in which there is a whole line: a row takes up to 5 kB, where its texts are not ASCII."""
 _NOTHING = Usage()
 
 

@@ -190,3 +190,12 @@ def test_what_could_not_be_read_for_a_moment_is_read_again(
         assert [row.title for row in store.list()] == [""] * 5
     assert {row.title for row in store.list()} == {"message 0"}
     assert FileStore(root).list() == store.list()
+
+
+def test_a_glance_finds_rows_with_long_texts_too(root: Path, store: FileStore) -> None:
+    for n in range(index.LINE):
+        state = State("\U0001f525" * 300, id=f"id-{n}-{'x' * 100}")
+        state.rename("\U0001f525" * 300)
+        store.save(state)
+    expected = store.list()
+    assert FileStore(root).glance() == expected
