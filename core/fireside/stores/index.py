@@ -91,7 +91,7 @@ class Index:
 
     def _replace(self, rows: Rows) -> list[str]:
         made = f"{self._root}/.list-{secrets.token_hex(4)}"
-        names = sorted(rows, key=lambda name: rows[name][1].updated_at)
+        names = [*rows]
         try:
             with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 self._write(file, rows, names)
@@ -105,6 +105,7 @@ class Index:
 
     @staticmethod
     def _write(file: Any, rows: Rows, names: list[str]) -> None:
+        names = sorted(names, key=lambda name: rows[name][1].updated_at)  # for `last`
         for start in range(0, len(names), LINE):
             line = {name: _kept(*rows[name]) for name in names[start : start + LINE]}
             body = json.dumps(line, separators=(",", ":")).encode()

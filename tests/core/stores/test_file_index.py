@@ -199,3 +199,19 @@ def test_a_glance_finds_rows_with_long_texts_too(root: Path, store: FileStore) -
         store.save(state)
     expected = store.list()
     assert FileStore(root).glance() == expected
+
+
+def test_a_glance_shows_the_last_of_many_that_changed_at_once(
+    root: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "LINE", 1)
+    monkeypatch.setattr(index, "LAST", 4)
+    states = [saved(store, f"id-{n}") for n in range(40)]
+    store.list()
+    for state in states[15::-1]:
+        state.add_user_message("more")
+        store.save(state)
+    before = (root / ".list").read_bytes()
+    store.list()
+    assert (root / ".list").read_bytes().startswith(before)
+    assert FileStore(root).glance() == store.list()[:4]
