@@ -24,6 +24,8 @@ from fireside.stores.disk import read_whole
 Stamp = tuple[int, int, int]
 Rows = dict[str, tuple[Stamp, SavedState]]
 
+SHAPE = 1
+"""What a row is made of; it goes into the checksums, so that no version believes the rows of one with others."""
 WORTH = 500
 """So many conversations are worth the file."""
 LINE = 50
@@ -109,7 +111,7 @@ class Index:
         for start in range(0, len(names), LINE):
             line = {name: _kept(*rows[name]) for name in names[start : start + LINE]}
             body = json.dumps(line, separators=(",", ":")).encode()
-            file.write(b"%08x %s\n" % (crc32(body), body))
+            file.write(b"%08x %s\n" % (crc32(body, SHAPE), body))
 
 
 def row_in(kept: Any, stamp: Stamp) -> SavedState | None:
@@ -133,7 +135,7 @@ def _lines(data: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Those of the lines that are whole."""
     for line in data:
         body = line[9:]
-        if line[:9] == b"%08x " % crc32(body):
+        if line[:9] == b"%08x " % crc32(body, SHAPE):
             with contextlib.suppress(ValueError, RecursionError):
                 yield json.loads(body)
 

@@ -215,3 +215,17 @@ def test_a_glance_shows_the_last_of_many_that_changed_at_once(
     store.list()
     assert (root / ".list").read_bytes().startswith(before)
     assert FileStore(root).glance() == store.list()[:4]
+
+
+def test_the_rows_of_another_version_are_not_believed(
+    root: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(store)
+    with monkeypatch.context() as patch:
+        patch.setattr(index, "SHAPE", index.SHAPE + 1)
+        patch.setattr(index, "_kept", lambda stamp, row: [*stamp, row.id, "another"])
+        expected = FileStore(root).list()
+        assert b"another" in (root / ".list").read_bytes()
+    assert FileStore(root).glance() == []
+    assert FileStore(root).list() == expected
+    assert FileStore(root).glance() == expected
