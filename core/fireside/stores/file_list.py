@@ -5,6 +5,7 @@ A row is made again only where its log has changed; `.list` keeps the rows for t
 
 from __future__ import annotations
 
+import contextlib
 import os
 from datetime import UTC, datetime
 
@@ -95,9 +96,8 @@ class Listing:
         folder = f"{self._root}/{name}"
         label = labels.read(folder)
         if label is not None and label.content.get("id") == state_id:
-            now = label.content if label.size >= stamp[1] else _carried_on(label, f"{folder}/log.jsonl")
             try:
-                if now is not None:
+                if (now := _as_of(label, f"{folder}/log.jsonl", stamp[1])) is not None:
                     return stamp, SavedState.from_label(now, running=True)
             except (KeyError, TypeError, ValueError, AttributeError):
                 pass
@@ -117,8 +117,15 @@ class Listing:
         return made_from, SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
 
 
-def _carried_on(label: labels.Label, path: str) -> dict[str, Json] | None:
-    """The label as it would be now, from what the log has gained since; `None` where that can't be told from its end."""
+def _as_of(label: labels.Label, path: str, size: int) -> dict[str, Json] | None:
+    """The label as it would be now, from what the log has gained since; `None` where that can't be told from its end, or
+    the log has lost what the label tells of."""
+    if label.size == size:
+        return label.content
+    if label.size > size:  # it was written since the log was looked at, or that has lost something
+        with contextlib.suppress(OSError):
+            size = os.stat(path).st_size
+        return label.content if not 0 < size < label.size else None
     try:
         data = read_whole(path, label.size - 1)
     except OSError:
