@@ -28,22 +28,32 @@ class Pool:
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._room = asyncio.Semaphore(SIZE)
+        self._users = 0
         self._idle: list[Connection] = []
         self.connections: weakref.WeakSet[Connection] = weakref.WeakSet()
 
     async def do(self, make: Callable[[bool], Steps[T]]) -> T:
         """Runs steps in one transaction; once more, on a new connection, where the first was cut."""
-        async with self._room:
-            for again in (False, True):
-                connection = self._idle.pop() if self._idle else await self._connect()
-                try:
-                    return await run_async(connection, make(again))
-                except psycopg.OperationalError:
-                    if again or not connection.broken:
-                        raise
-                    await self.close()  # the others were cut with it
-                finally:
-                    await self._put_back(connection)
+        self._users += 1
+        try:
+            async with self._room:
+                return await self._do(make)
+        finally:
+            self._users -= 1
+            if not self._users:  # one that somebody waited for keeps its loop alive, and the store the pool
+                self._room = asyncio.Semaphore(SIZE)
+
+    async def _do(self, make: Callable[[bool], Steps[T]]) -> T:
+        for again in (False, True):
+            connection = self._idle.pop() if self._idle else await self._connect()
+            try:
+                return await run_async(connection, make(again))
+            except psycopg.OperationalError:
+                if again or not connection.broken:
+                    raise
+                await self.close()  # the others were cut with it
+            finally:
+                await self._put_back(connection)
         raise AssertionError
 
     async def _connect(self) -> Connection:

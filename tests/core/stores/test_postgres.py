@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import socket
 import threading
 from collections.abc import Iterator
@@ -126,6 +127,17 @@ class TestPostgres:
         )
         assert all(isinstance(error, psycopg.OperationalError) for error in told), told
         return {str(error) for error in told}
+
+    def test_so_it_is_after_many_had_waited_for_their_turns(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+
+        async def many() -> None:
+            await asyncio.gather(*[store.aread("x") for _ in range(3 * SIZE)])
+
+        for _ in range(3):
+            asyncio.run(many())
+        gc.collect()
+        assert not store._pools
 
     async def test_a_server_that_refuses_is_told_with_its_place(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as gone:
