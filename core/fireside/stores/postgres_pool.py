@@ -29,6 +29,7 @@ class Pool:
         self._dsn = dsn
         self._room = asyncio.Semaphore(SIZE)
         self._users = 0
+        self._closed = False
         self._idle: list[Connection] = []
         self.connections: weakref.WeakSet[Connection] = weakref.WeakSet()
 
@@ -51,7 +52,7 @@ class Pool:
             except psycopg.OperationalError:
                 if again or not connection.broken:
                     raise
-                await self.close()  # the others were cut with it
+                await self._close_idle()  # the others were cut with it
             finally:
                 await self._put_back(connection)
         raise AssertionError
@@ -65,13 +66,17 @@ class Pool:
         return connection
 
     async def _put_back(self, connection: Connection) -> None:
-        if connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE:
+        if connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE and not self._closed:
             self._idle.append(connection)
-        else:  # cut, or cancelled in the middle of a statement
+        else:  # cut, or cancelled in the middle of a statement, or the last that came back
             await connection.close()
 
     async def close(self) -> None:
-        """Closes what is idle."""
+        """Closes what is idle now, and what is at work when it comes back."""
+        self._closed = True
+        await self._close_idle()
+
+    async def _close_idle(self) -> None:
         while self._idle:
             await self._idle.pop().close()
 

@@ -196,6 +196,17 @@ class TestPostgres:
         assert len(store._pools[asyncio.get_running_loop()].connections) == SIZE
         await store.aclose()
 
+    async def test_a_farewell_in_the_middle_of_the_work_leaves_no_connection(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        await store.alist()
+        pool = store._pools[asyncio.get_running_loop()]
+        waiting = [asyncio.ensure_future(store.aread("x")) for _ in range(3 * SIZE)]
+        await asyncio.sleep(0)
+        assert not pool._idle
+        await store.aclose()
+        assert await asyncio.gather(*waiting) == [None] * 3 * SIZE
+        assert all(connection.closed for connection in pool.connections)
+
     async def test_a_connection_whose_statement_was_cancelled_is_not_used_again(self, postgres: str) -> None:
         store = PostgresStore(postgres)
         await store.alist()
