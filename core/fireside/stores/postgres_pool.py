@@ -62,6 +62,7 @@ class Pool:
             connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
         except psycopg.Error as error:
             raise told(self._dsn, error) from error
+        connection._pool = None  # so that psycopg, too, takes it for one of a pool: it warns of others that are left
         self.connections.add(connection)
         return connection
 

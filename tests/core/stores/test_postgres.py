@@ -7,6 +7,7 @@ import contextlib
 import gc
 import socket
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,18 @@ class TestPostgres:
         for n in range(3):
             asyncio.run(store.asave(State("hello", id=f"id-{n}")))
         assert len(store.list()) == 3
+
+    def test_nor_is_anybody_warned_of_one_that_is_left_with_its_store(self, postgres: str) -> None:
+        async def leave() -> None:
+            store = PostgresStore(postgres)
+            await store.alist()
+            store.itself, store.loop = store, asyncio.get_running_loop()  # type: ignore[attr-defined]
+
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            asyncio.run(leave())
+            gc.collect()
+        assert [str(one.message) for one in warned] == []
 
     async def reasons(self, dsn: str) -> set[str]:
         """What is told by the sync names, by the async ones to several at once, and where a lock is taken."""
