@@ -78,7 +78,7 @@ def address_of(dsn: str) -> str:
 
 
 def told(dsn: str, error: psycopg.Error) -> psycopg.Error:
-    """The same error of a connection that could not be made, naming the server before the reason."""
+    """The same error of a connection that could not be made, or was cut again, naming the server before the reason."""
     reason = str(error).partition("\n")[0].rpartition(" failed: ")[2]
     return type(error)(f"no connection to PostgreSQL at {address_of(dsn)}: {reason}")
 
@@ -106,14 +106,14 @@ class SyncLinks:
             connection = self._get()
             try:
                 done = run(connection, make(again))
-            except psycopg.OperationalError:
+            except psycopg.OperationalError as error:
                 if connection.broken or connection.closed:
                     self.close()  # the others were cut with it
                     self._drop(connection)
                     if not again:
                         continue
-                else:
-                    self._idle.append(connection)
+                    raise told(self._dsn, error) from error
+                self._idle.append(connection)
                 raise
             except BaseException:
                 self._drop(connection) if connection.closed else self._idle.append(connection)
@@ -180,9 +180,11 @@ class Locks:
                 try:
                     taken = run(self._alive(), steps.take(state_id, token, holder))
                     break
-                except psycopg.OperationalError:
-                    if last_try or self._connection is None or not self._connection.broken:
+                except psycopg.OperationalError as error:
+                    if self._connection is None or not self._connection.broken:
                         raise
+                    if last_try:
+                        raise told(self._dsn, error) from error
             if not taken:
                 return None
             lock = self._held[state_id] = PostgresLock(self, state_id, token)

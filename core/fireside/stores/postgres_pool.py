@@ -49,9 +49,11 @@ class Pool:
             connection = self._idle.pop() if self._idle else await self._connect()
             try:
                 return await run_async(connection, make(again))
-            except psycopg.OperationalError:
-                if again or not connection.broken:
+            except psycopg.OperationalError as error:
+                if not connection.broken:
                     raise
+                if again:
+                    raise told(self._dsn, error) from error
                 await self._close_idle()  # the others were cut with it
             finally:
                 await self._put_back(connection)

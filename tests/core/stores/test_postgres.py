@@ -16,7 +16,9 @@ import psycopg
 import pytest
 from fireside.errors import StateInUseError
 from fireside.state import State
+from fireside.stores import postgres_steps as steps
 from fireside.stores.postgres import PostgresStore
+from fireside.stores.postgres_links import address_of
 from fireside.stores.postgres_pool import SIZE
 
 
@@ -175,6 +177,18 @@ class TestPostgres:
         ):
             told = await self.reasons(dsn)
             assert [text.rpartition(": FATAL:  ")[2] for text in told] == [reason]
+
+    async def test_one_that_is_cut_again_and_again_is_told_with_its_place(
+        self, postgres: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def cut(*args: Any, **rest: Any) -> Any:
+            yield "SELECT pg_terminate_backend(pg_backend_pid())", ()
+
+        PostgresStore(postgres).list()
+        for name in ("read", "list_all", "take"):
+            monkeypatch.setattr(steps, name, cut)
+        where = f"no connection to PostgreSQL at {address_of(postgres)}: "
+        assert await self.reasons(postgres) == {f"{where}terminating connection due to administrator command"}
 
     @contextlib.contextmanager
     def role(self, dsn: str, limits: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
