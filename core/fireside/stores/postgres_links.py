@@ -222,7 +222,11 @@ class Locks:
             return bool(self._held)
         if connection.closed:
             return True
-        return bool(select.select([connection.fileno()], [], [], 0)[0])
+        if not hasattr(select, "poll"):
+            return bool(select.select([connection.fileno()], [], [], 0)[0])
+        poll = select.poll()  # `select` takes no file whose number is 1024 or more
+        poll.register(connection.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     def _alive(self) -> Connection:
         """The connection; a new one, with all locks taken again that nobody else took, where it was lost."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import socket
 import threading
 import warnings
@@ -84,6 +85,23 @@ class TestPostgres:
         record = store.read("x")
         assert record is not None
         assert len(record.entries) == 1
+
+    def test_a_process_with_many_open_files_can_use_it(self, postgres: str) -> None:
+        resource = pytest.importorskip("resource")
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < 1200:
+            pytest.skip("this process may not open so many")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
+        with contextlib.ExitStack() as files:
+            files.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+            while files.enter_context(open(os.devnull)).fileno() < 1024:
+                pass
+            store = PostgresStore(postgres)
+            state = State("hello", id="x")
+            store.save(state)
+            state.add_user_message("more")
+            assert store.save(state)
+            store.close()
 
     def test_a_first_write_that_was_cut_after_it_was_done_is_not_refused(
         self, postgres: str, monkeypatch: pytest.MonkeyPatch
