@@ -237,7 +237,7 @@ class Locks:
         connection = self._connection = connect(self._dsn)
         for lock in self._held.values():
             if not lock.lost:
-                lock.lost = lock.token is None or not run(connection, steps.take_again(lock.state_id, lock.token))
+                lock.lost = not run(connection, steps.take_again(lock.state_id, lock.token))
         return connection
 
     def close(self) -> None:

@@ -18,6 +18,7 @@ import pytest
 from fireside.errors import StateInUseError
 from fireside.state import State
 from fireside.stores import postgres_steps as steps
+from fireside.stores.base import Lock
 from fireside.stores.postgres import PostgresStore
 from fireside.stores.postgres_links import address_of
 from fireside.stores.postgres_pool import SIZE
@@ -68,6 +69,23 @@ class TestPostgres:
         with pytest.raises(StateInUseError):
             other.lock("x")
         lock.release()
+        other.lock("x").release()
+
+    def test_so_is_that_of_a_single_save(self, postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        store, other = PostgresStore(postgres), PostgresStore(postgres)
+        state = State("hello", id="x")
+        store.save(state)
+        take = store._lock_for_write
+
+        def cut(id: str) -> Lock:
+            lock = take(id)
+            self.cut(postgres)
+            return lock
+
+        monkeypatch.setattr(store, "_lock_for_write", cut)
+        state.add_user_message("more")
+        assert store.save(state)
+        assert store.load("x").to_json() == state.to_json()
         other.lock("x").release()
 
     def test_who_lost_its_lock_to_another_writes_nothing(self, postgres: str) -> None:
