@@ -8,6 +8,7 @@ import gc
 import os
 import socket
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -204,6 +205,15 @@ class TestPostgres:
             assert psycopg.conninfo.conninfo_to_dict(PostgresStore(dsn)._dsn)["connect_timeout"] == "10"
             told = await self.reasons(f"{dsn}?connect_timeout=1")
         assert told == {f"no connection to PostgreSQL at 127.0.0.1:{port}/runs: connection timeout expired"}
+
+    async def test_nobody_waits_longer_for_that_since_others_wait_too(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            store = PostgresStore(f"postgresql://me@127.0.0.1:{mute.getsockname()[1]}/runs?connect_timeout=1")
+            begun = time.monotonic()
+            told = await asyncio.gather(*[store.aread("x") for _ in range(5 * SIZE)], return_exceptions=True)
+            took = time.monotonic() - begun
+        assert {type(error) for error in told} == {psycopg.errors.ConnectionTimeout}
+        assert took < 6  # it was 10: psycopg waits for 2 s at least
 
     async def test_the_reason_that_the_server_gives_is_told(self, postgres: str) -> None:
         base, _, options = postgres.partition("?")
