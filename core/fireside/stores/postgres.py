@@ -20,7 +20,7 @@ from fireside.messages import Json
 from fireside.stores import postgres_steps as steps
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
 from fireside.stores.forks import leave_to_parent
-from fireside.stores.postgres_links import Locks, SyncLinks, address_of, psycopg
+from fireside.stores.postgres_links import Locks, SyncLinks, abandon, address_of, psycopg
 from fireside.stores.postgres_pool import Pool
 from fireside.stores.postgres_steps import Steps
 
@@ -173,7 +173,8 @@ class PostgresStore(Store):
 
     def _in_child(self) -> None:
         for pool in self._pools.values():
-            leave_to_parent([pool, *pool.connections])
+            leave_to_parent([pool])
+            abandon(pool.connections)
         self._pools = weakref.WeakKeyDictionary()
 
 

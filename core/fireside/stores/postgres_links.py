@@ -10,7 +10,7 @@ import os
 import select
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -141,7 +141,7 @@ class SyncLinks:
 
     def forget(self) -> None:
         """In a forked child: leaves all to the parent."""
-        _abandon(self._all)
+        abandon(self._all)
         self._idle, self._all = [], set()
 
     def __del__(self) -> None:
@@ -250,7 +250,7 @@ class Locks:
     def forget(self) -> None:
         """In a forked child: leaves the locks to the parent."""
         if self._connection is not None:
-            _abandon({self._connection})
+            abandon({self._connection})
         self._guard, self._connection, self._held = threading.RLock(), None, {}
 
     def __del__(self) -> None:
@@ -270,13 +270,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def _abandon(connections: set[Connection]) -> None:
-    """Closes the child's end of sockets that the parent goes on using, without a word to the server."""
-    for connection in connections:
+def abandon(connections: Iterable[Connection | psycopg.AsyncConnection[tuple[Any, ...]]]) -> None:
+    """In a forked child: closes the child's end of sockets that the parent goes on using, without a word to the server."""
+    left = [*connections]
+    for connection in left:
         if not connection.closed:
             with contextlib.suppress(OSError, psycopg.Error):
                 os.close(connection.fileno())
-    leave_to_parent(connections)
+    leave_to_parent(left)
 
 
-__all__ = ["Locks", "SyncLinks", "address_of", "connect", "psycopg", "run", "run_async", "told"]
+__all__ = ["Locks", "SyncLinks", "abandon", "address_of", "connect", "psycopg", "run", "run_async", "told"]

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import signal
 import socket
 import threading
 import time
@@ -23,6 +24,8 @@ from fireside.stores.base import Lock
 from fireside.stores.postgres import PostgresStore
 from fireside.stores.postgres_links import address_of
 from fireside.stores.postgres_pool import SIZE
+
+from tests.core.stores.children import Child
 
 
 @pytest.mark.xdist_group("postgres")
@@ -167,6 +170,31 @@ class TestPostgres:
             asyncio.run(leave())
             gc.collect()
         assert [str(one.message) for one in warned] == []
+
+    def test_a_killed_process_leaves_none_though_a_forked_child_lives_on(self, postgres: str) -> None:
+        def leave(tell: Any, wait: Any) -> None:
+            async def fork() -> None:
+                store = PostgresStore(postgres)
+                await store.alist()
+                if (pid := os.fork()) == 0:
+                    signal.pause()
+                tell(pid)
+                signal.pause()
+
+            asyncio.run(fork())
+
+        child = Child(leave)
+        grandchild = child.said()
+        try:
+            child.kill()
+            with psycopg.connect(postgres, autocommit=True) as db:
+                asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                until = time.monotonic() + 20
+                while db.execute(asked).fetchone() != (1,):
+                    assert time.monotonic() < until
+                    time.sleep(0.01)
+        finally:
+            os.kill(grandchild, signal.SIGKILL)
 
     async def reasons(self, dsn: str) -> set[str]:
         """What is told by the sync names, by the async ones to several at once, and where a lock is taken."""
