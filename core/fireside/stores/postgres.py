@@ -47,7 +47,7 @@ class PostgresStore(Store):
         self._locks = Locks(self._dsn) if locks else None
         self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = weakref.WeakKeyDictionary()
         self._ready = False
-        _open.add(self)
+        _open[id(self)] = self
 
     def __repr__(self) -> str:
         return f"PostgresStore({address_of(self._dsn)}{'' if self._locks else ', locks=False'})"
@@ -178,11 +178,11 @@ class PostgresStore(Store):
         self._pools = weakref.WeakKeyDictionary()
 
 
-_open: weakref.WeakSet[PostgresStore] = weakref.WeakSet()
+_open: weakref.WeakValueDictionary[int, PostgresStore] = weakref.WeakValueDictionary()  # two for one place are equal
 
 
 def _in_child() -> None:
-    for store in list(_open):
+    for store in list(_open.values()):
         store._in_child()
 
 

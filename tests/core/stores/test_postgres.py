@@ -172,10 +172,12 @@ class TestPostgres:
         assert [str(one.message) for one in warned] == []
 
     def test_a_killed_process_leaves_none_though_a_forked_child_lives_on(self, postgres: str) -> None:
+        stores = [PostgresStore(postgres) for _ in range(2)]
+
         def leave(tell: Any, wait: Any) -> None:
             async def fork() -> None:
-                store = PostgresStore(postgres)
-                await store.alist()
+                for store in stores:
+                    await store.alist()
                 if (pid := os.fork()) == 0:
                     signal.pause()
                 tell(pid)
