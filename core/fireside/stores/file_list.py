@@ -5,6 +5,7 @@ A row is made again only where its log has changed; `.list` keeps the rows for t
 
 from __future__ import annotations
 
+import contextlib
 import os
 from datetime import UTC, datetime
 
@@ -16,6 +17,8 @@ from fireside.stores.base import SavedState, label_from_entries
 from fireside.stores.disk import read_whole
 from fireside.stores.names import id_of
 from fireside.stores.quiet import no_gc
+
+_NO_LOG = (-1, -1, -1)
 
 
 class Listing:
@@ -47,9 +50,10 @@ class Listing:
             except OSError:
                 continue
             stamp = log.st_ino, log.st_size, log.st_mtime_ns
-            row = index.row_in(kept, stamp) or self._row(name, kept[3], stamp)
-            if row is not None:
+            if (row := index.row_in(kept, stamp)) is not None:
                 found.append(row)
+            elif (made := self._row(name, kept[3], stamp)) is not None:
+                found.append(made[1])
         return found
 
     def forget(self, name: str, *, for_good: bool = False) -> None:
@@ -76,39 +80,52 @@ class Listing:
                 rows[name] = known
             elif kept is not None and (row := index.row_in(kept, stamp)) is not None:
                 rows[name] = (stamp, row)
-            elif (state_id := id_of(name)) is not None and (row := self._row(name, state_id, stamp)) is not None:
-                rows[name] = (stamp, row)
-                if row.status != "running":  # that one changes again at once
+            elif (state_id := id_of(name)) is not None and (new := self._row(name, state_id, stamp)) is not None:
+                rows[name] = new
+                if new[0] == stamp and new[1].status != "running":  # that one changes again at once
                     made.append(name)
+        told = ".list" in names and len(rows) < index.WORTH
+        if told or not (before.keys() <= rows.keys() and written.keys() <= rows.keys()):
+            self._index.forget()  # who deleted a conversation may have been killed before it did this
         self._index.keep(rows, made)
         return rows
 
-    def _row(self, name: str, state_id: str, stamp: index.Stamp) -> SavedState | None:
+    def _row(self, name: str, state_id: str, stamp: index.Stamp) -> tuple[index.Stamp, SavedState] | None:
+        """The row, and of which log it is believed: of none, where that could not be read just now."""
+        made_from = stamp
         folder = f"{self._root}/{name}"
         label = labels.read(folder)
         if label is not None and label.content.get("id") == state_id:
-            now = label.content if label.size >= stamp[1] else _carried_on(label, f"{folder}/log.jsonl")
             try:
-                if now is not None:
-                    return SavedState.from_label(now, running=True)
+                if (now := _as_of(label, f"{folder}/log.jsonl", stamp[1])) is not None:
+                    return stamp, SavedState.from_label(now, running=True)
             except (KeyError, TypeError, ValueError, AttributeError):
                 pass
         try:
             parsed = logs.parse(read_whole(f"{folder}/log.jsonl"))
             again = label_from_entries(state_id, parsed.rows, parsed.next_seq)
-            return SavedState.from_label(again, running=True)
+            return stamp, SavedState.from_label(again, running=True)
         except FileNotFoundError:
             if label is None:
                 return None
-        except (OSError, KeyError, TypeError, ValueError):
+        except OSError:  # too many open files, a disk that comes back
+            made_from = _NO_LOG
+        except (KeyError, TypeError, ValueError):
             pass
         # nothing in it can be read: it is there all the same
         at = datetime.fromtimestamp(stamp[2] / 1e9, UTC)
-        return SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
+        return made_from, SavedState(state_id, "", "", at, at, 0, None, "new", Usage())
 
 
-def _carried_on(label: labels.Label, path: str) -> dict[str, Json] | None:
-    """The label as it would be now, from what the log has gained since; `None` where that can't be told from its end."""
+def _as_of(label: labels.Label, path: str, size: int) -> dict[str, Json] | None:
+    """The label as it would be now, from what the log has gained since; `None` where that can't be told from its end, or
+    the log has lost what the label tells of."""
+    if label.size == size:
+        return label.content
+    if label.size > size:  # it was written since the log was looked at, or that has lost something
+        with contextlib.suppress(OSError):
+            size = os.stat(path).st_size
+        return label.content if not 0 < size < label.size else None
     try:
         data = read_whole(path, label.size - 1)
     except OSError:

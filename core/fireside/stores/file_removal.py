@@ -50,14 +50,15 @@ def remove(disk: Disk, root: str, folder: str, aside: str) -> None:
 
 
 def sweep(disk: Disk, root: str, names: Iterable[str]) -> None:
-    """Removes what deletions and creations that were cut off left behind."""
+    """Removes what deletions, creations and lists that were cut off left behind."""
     for name in [name for name in names if name[0] == "."]:
         path = f"{root}/{name}"
         with contextlib.suppress(OSError):
-            old = time.time() - os.stat(path).st_mtime > ABANDONED
-            if name.startswith(".list-") and old:
+            if name.startswith(".list-"):  # it may tell of one that is deleted; who still writes it does without
                 os.unlink(path)
-            elif name.startswith(".deleted-") or (name.startswith(".new-") and old):
+            elif name.startswith(".deleted-") or (
+                name.startswith(".new-") and time.time() - os.stat(path).st_mtime > ABANDONED
+            ):
                 disk.remove_tree(path)
 
 

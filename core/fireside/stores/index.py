@@ -24,14 +24,16 @@ from fireside.stores.disk import read_whole
 Stamp = tuple[int, int, int]
 Rows = dict[str, tuple[Stamp, SavedState]]
 
+SHAPE = 1
+"""What a row is made of; it goes into the checksums, so that no version believes the rows of one with others."""
 WORTH = 500
 """So many conversations are worth the file."""
 LINE = 50
 """Rows in a line."""
 LAST = 100
 """Rows that are enough of the last ones."""
-END = 1 << 17
-"""Bytes at the end of the file in which there is a whole line."""
+END = 1 << 19
+"""Bytes at the end of the file in which there is a whole line: a row takes up to 5 kB, where its texts are not ASCII."""
 _NOTHING = Usage()
 
 
@@ -91,7 +93,7 @@ class Index:
 
     def _replace(self, rows: Rows) -> list[str]:
         made = f"{self._root}/.list-{secrets.token_hex(4)}"
-        names = sorted(rows, key=lambda name: rows[name][1].updated_at)
+        names = [*rows]
         try:
             with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 self._write(file, rows, names)
@@ -105,10 +107,11 @@ class Index:
 
     @staticmethod
     def _write(file: Any, rows: Rows, names: list[str]) -> None:
+        names = sorted(names, key=lambda name: rows[name][1].updated_at)  # for `last`
         for start in range(0, len(names), LINE):
             line = {name: _kept(*rows[name]) for name in names[start : start + LINE]}
             body = json.dumps(line, separators=(",", ":")).encode()
-            file.write(b"%08x %s\n" % (crc32(body), body))
+            file.write(b"%08x %s\n" % (crc32(body, SHAPE), body))
 
 
 def row_in(kept: Any, stamp: Stamp) -> SavedState | None:
@@ -132,7 +135,7 @@ def _lines(data: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Those of the lines that are whole."""
     for line in data:
         body = line[9:]
-        if line[:9] == b"%08x " % crc32(body):
+        if line[:9] == b"%08x " % crc32(body, SHAPE):
             with contextlib.suppress(ValueError, RecursionError):
                 yield json.loads(body)
 

@@ -20,7 +20,7 @@ from fireside.messages import Json
 from fireside.stores import postgres_steps as steps
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
 from fireside.stores.forks import leave_to_parent
-from fireside.stores.postgres_links import Locks, SyncLinks, address_of, psycopg
+from fireside.stores.postgres_links import Locks, SyncLinks, abandon, address_of, psycopg
 from fireside.stores.postgres_pool import Pool
 from fireside.stores.postgres_steps import Steps
 
@@ -47,7 +47,7 @@ class PostgresStore(Store):
         self._locks = Locks(self._dsn) if locks else None
         self._pools: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Pool] = weakref.WeakKeyDictionary()
         self._ready = False
-        _open.add(self)
+        _open[id(self)] = self
 
     def __repr__(self) -> str:
         return f"PostgresStore({address_of(self._dsn)}{'' if self._locks else ', locks=False'})"
@@ -173,15 +173,16 @@ class PostgresStore(Store):
 
     def _in_child(self) -> None:
         for pool in self._pools.values():
-            leave_to_parent([pool, *pool.connections])
+            leave_to_parent([pool])
+            abandon(pool.connections)
         self._pools = weakref.WeakKeyDictionary()
 
 
-_open: weakref.WeakSet[PostgresStore] = weakref.WeakSet()
+_open: weakref.WeakValueDictionary[int, PostgresStore] = weakref.WeakValueDictionary()  # two for one place are equal
 
 
 def _in_child() -> None:
-    for store in list(_open):
+    for store in list(_open.values()):
         store._in_child()
 
 

@@ -10,7 +10,7 @@ import os
 import select
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -78,7 +78,7 @@ def address_of(dsn: str) -> str:
 
 
 def told(dsn: str, error: psycopg.Error) -> psycopg.Error:
-    """The same error of a connection that could not be made, naming the server before the reason."""
+    """The same error of a connection that could not be made, or was cut again, naming the server before the reason."""
     reason = str(error).partition("\n")[0].rpartition(" failed: ")[2]
     return type(error)(f"no connection to PostgreSQL at {address_of(dsn)}: {reason}")
 
@@ -106,14 +106,14 @@ class SyncLinks:
             connection = self._get()
             try:
                 done = run(connection, make(again))
-            except psycopg.OperationalError:
+            except psycopg.OperationalError as error:
                 if connection.broken or connection.closed:
                     self.close()  # the others were cut with it
                     self._drop(connection)
                     if not again:
                         continue
-                else:
-                    self._idle.append(connection)
+                    raise told(self._dsn, error) from error
+                self._idle.append(connection)
                 raise
             except BaseException:
                 self._drop(connection) if connection.closed else self._idle.append(connection)
@@ -141,7 +141,7 @@ class SyncLinks:
 
     def forget(self) -> None:
         """In a forked child: leaves all to the parent."""
-        _abandon(self._all)
+        abandon(self._all)
         self._idle, self._all = [], set()
 
     def __del__(self) -> None:
@@ -180,9 +180,11 @@ class Locks:
                 try:
                     taken = run(self._alive(), steps.take(state_id, token, holder))
                     break
-                except psycopg.OperationalError:
-                    if last_try or self._connection is None or not self._connection.broken:
+                except psycopg.OperationalError as error:
+                    if self._connection is None or not self._connection.broken:
                         raise
+                    if last_try:
+                        raise told(self._dsn, error) from error
             if not taken:
                 return None
             lock = self._held[state_id] = PostgresLock(self, state_id, token)
@@ -220,7 +222,11 @@ class Locks:
             return bool(self._held)
         if connection.closed:
             return True
-        return bool(select.select([connection.fileno()], [], [], 0)[0])
+        if not hasattr(select, "poll"):
+            return bool(select.select([connection.fileno()], [], [], 0)[0])
+        poll = select.poll()  # `select` takes no file whose number is 1024 or more
+        poll.register(connection.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     def _alive(self) -> Connection:
         """The connection; a new one, with all locks taken again that nobody else took, where it was lost."""
@@ -231,7 +237,7 @@ class Locks:
         connection = self._connection = connect(self._dsn)
         for lock in self._held.values():
             if not lock.lost:
-                lock.lost = lock.token is None or not run(connection, steps.take_again(lock.state_id, lock.token))
+                lock.lost = not run(connection, steps.take_again(lock.state_id, lock.token))
         return connection
 
     def close(self) -> None:
@@ -244,7 +250,7 @@ class Locks:
     def forget(self) -> None:
         """In a forked child: leaves the locks to the parent."""
         if self._connection is not None:
-            _abandon({self._connection})
+            abandon({self._connection})
         self._guard, self._connection, self._held = threading.RLock(), None, {}
 
     def __del__(self) -> None:
@@ -264,13 +270,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def _abandon(connections: set[Connection]) -> None:
-    """Closes the child's end of sockets that the parent goes on using, without a word to the server."""
-    for connection in connections:
+def abandon(connections: Iterable[Connection | psycopg.AsyncConnection[tuple[Any, ...]]]) -> None:
+    """In a forked child: closes the child's end of sockets that the parent goes on using, without a word to the server."""
+    left = [*connections]
+    for connection in left:
         if not connection.closed:
             with contextlib.suppress(OSError, psycopg.Error):
                 os.close(connection.fileno())
-    leave_to_parent(connections)
+    leave_to_parent(left)
 
 
-__all__ = ["Locks", "SyncLinks", "address_of", "connect", "psycopg", "run", "run_async", "told"]
+__all__ = ["Locks", "SyncLinks", "abandon", "address_of", "connect", "psycopg", "run", "run_async", "told"]

@@ -206,11 +206,16 @@ def take(state_id: str, token: str | None, holder: Holder) -> Steps[bool]:
     return bool(taken[0][0])
 
 
-def take_again(state_id: str, token: str) -> Steps[bool]:
-    """Takes a lock after its connection was lost; whether nobody had it in the meantime."""
+def take_again(state_id: str, token: str | None) -> Steps[bool]:
+    """Takes a lock after its connection was lost; whether nobody had it in the meantime.
+
+    Without a token, that of a single write: whether nobody has it now, since a write sees itself what others added.
+    """
     taken = yield "SELECT pg_try_advisory_lock(%s)", (key_of(state_id),)
     if not taken[0][0]:
         return False
+    if token is None:
+        return True
     ours = yield (
         "UPDATE fireside_locks SET backend = pg_backend_pid() WHERE id = %s AND token = %s RETURNING 1",
         (state_id, token),

@@ -166,6 +166,15 @@ class TestDamageInTheMiddle:
         FileStore(root).save(loaded)
         assert FileStore(root).load("x").to_json() == loaded.to_json()
 
+    def test_a_list_tells_nothing_of_lines_that_were_lost(self, root: Path, store: FileStore) -> None:
+        state = saved(store)
+        state.rename("Another title")
+        store.save(state)
+        log = root / "x" / "log.jsonl"
+        log.write_bytes(b"".join(log.read_bytes().splitlines(True)[:-1]))
+        for again in (store, FileStore(root)):
+            assert [row.title for row in again.list()] == [again.load("x").title] != ["Another title"]
+
     def test_a_lost_log_is_told_and_the_state_goes_on(self, root: Path, store: FileStore) -> None:
         saved(store)
         (root / "x/log.jsonl").unlink()

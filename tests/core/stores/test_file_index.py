@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fireside.state import State
-from fireside.stores import index
+from fireside.stores import file_list, index
+from fireside.stores import label as labels
 from fireside.stores.file import FileStore
 from fireside.stores.index import Index
 
@@ -79,6 +83,28 @@ def test_nothing_of_a_deleted_conversation_is_left(root: Path, store: FileStore)
     assert len(FileStore(root).list()) == 5
 
 
+@pytest.mark.parametrize("left", [5, 3, 2])
+@pytest.mark.parametrize("fresh", [True, False])
+def test_nor_when_who_deleted_it_was_killed(root: Path, store: FileStore, left: int, fresh: bool) -> None:
+    for n in range(left):
+        saved(store, f"id-{n}")
+    saved(store, "secret")
+    store.list()
+    shutil.rmtree(root / "secret")
+    assert len((FileStore(root) if fresh else store).list()) == left
+    assert not [path for path in root.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
+
+
+def test_nor_when_who_wrote_it_down_was_killed(root: Path, store: FileStore) -> None:
+    many(store)
+    saved(store, "secret")
+    store.list()
+    (root / ".list-0123abcd").write_bytes((root / ".list").read_bytes())
+    store.delete("secret")
+    FileStore(root).list()
+    assert not [path for path in root.rglob("*") if path.is_file() and b"secret" in path.read_bytes()]
+
+
 def test_a_deletion_while_it_is_written_leaves_nothing_of_it(
     root: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,3 +174,58 @@ def test_a_glance_reads_the_end_alone(root: Path, store: FileStore, monkeypatch:
     store.list()
     assert (root / ".list").stat().st_size > 800
     assert FileStore(root).glance() == store.list()[:2]
+
+
+def test_what_could_not_be_read_for_a_moment_is_read_again(
+    root: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(store)
+
+    def no_more(path: str, *args: Any) -> bytes:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(labels, "read_small", no_more)
+        patch.setattr(file_list, "read_whole", no_more)
+        assert [row.title for row in store.list()] == [""] * 5
+    assert {row.title for row in store.list()} == {"message 0"}
+    assert FileStore(root).list() == store.list()
+
+
+def test_a_glance_finds_rows_with_long_texts_too(root: Path, store: FileStore) -> None:
+    for n in range(index.LINE):
+        state = State("\U0001f525" * 300, id=f"id-{n}-{'x' * 100}")
+        state.rename("\U0001f525" * 300)
+        store.save(state)
+    expected = store.list()
+    assert FileStore(root).glance() == expected
+
+
+def test_a_glance_shows_the_last_of_many_that_changed_at_once(
+    root: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "LINE", 1)
+    monkeypatch.setattr(index, "LAST", 4)
+    states = [saved(store, f"id-{n}") for n in range(40)]
+    store.list()
+    for state in states[15::-1]:
+        state.add_user_message("more")
+        store.save(state)
+    before = (root / ".list").read_bytes()
+    store.list()
+    assert (root / ".list").read_bytes().startswith(before)
+    assert FileStore(root).glance() == store.list()[:4]
+
+
+def test_the_rows_of_another_version_are_not_believed(
+    root: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(store)
+    with monkeypatch.context() as patch:
+        patch.setattr(index, "SHAPE", index.SHAPE + 1)
+        patch.setattr(index, "_kept", lambda stamp, row: [*stamp, row.id, "another"])
+        expected = FileStore(root).list()
+        assert b"another" in (root / ".list").read_bytes()
+    assert FileStore(root).glance() == []
+    assert FileStore(root).list() == expected
+    assert FileStore(root).glance() == expected

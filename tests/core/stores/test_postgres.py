@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import os
+import signal
 import socket
 import threading
+import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +19,13 @@ import psycopg
 import pytest
 from fireside.errors import StateInUseError
 from fireside.state import State
+from fireside.stores import postgres_steps as steps
+from fireside.stores.base import Lock
 from fireside.stores.postgres import PostgresStore
+from fireside.stores.postgres_links import address_of
 from fireside.stores.postgres_pool import SIZE
+
+from tests.core.stores.children import Child
 
 
 @pytest.mark.xdist_group("postgres")
@@ -65,6 +75,23 @@ class TestPostgres:
         lock.release()
         other.lock("x").release()
 
+    def test_so_is_that_of_a_single_save(self, postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        store, other = PostgresStore(postgres), PostgresStore(postgres)
+        state = State("hello", id="x")
+        store.save(state)
+        take = store._lock_for_write
+
+        def cut(id: str) -> Lock:
+            lock = take(id)
+            self.cut(postgres)
+            return lock
+
+        monkeypatch.setattr(store, "_lock_for_write", cut)
+        state.add_user_message("more")
+        assert store.save(state)
+        assert store.load("x").to_json() == state.to_json()
+        other.lock("x").release()
+
     def test_who_lost_its_lock_to_another_writes_nothing(self, postgres: str) -> None:
         store, other = PostgresStore(postgres), PostgresStore(postgres)
         state = State("hello", id="x")
@@ -80,6 +107,23 @@ class TestPostgres:
         record = store.read("x")
         assert record is not None
         assert len(record.entries) == 1
+
+    def test_a_process_with_many_open_files_can_use_it(self, postgres: str) -> None:
+        resource = pytest.importorskip("resource")
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < 1200:
+            pytest.skip("this process may not open so many")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1200), hard))
+        with contextlib.ExitStack() as files:
+            files.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+            while files.enter_context(open(os.devnull)).fileno() < 1024:
+                pass
+            store = PostgresStore(postgres)
+            state = State("hello", id="x")
+            store.save(state)
+            state.add_user_message("more")
+            assert store.save(state)
+            store.close()
 
     def test_a_first_write_that_was_cut_after_it_was_done_is_not_refused(
         self, postgres: str, monkeypatch: pytest.MonkeyPatch
@@ -115,6 +159,45 @@ class TestPostgres:
             asyncio.run(store.asave(State("hello", id=f"id-{n}")))
         assert len(store.list()) == 3
 
+    def test_nor_is_anybody_warned_of_one_that_is_left_with_its_store(self, postgres: str) -> None:
+        async def leave() -> None:
+            store = PostgresStore(postgres)
+            await store.alist()
+            store.itself, store.loop = store, asyncio.get_running_loop()  # type: ignore[attr-defined]
+
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            asyncio.run(leave())
+            gc.collect()
+        assert [str(one.message) for one in warned] == []
+
+    def test_a_killed_process_leaves_none_though_a_forked_child_lives_on(self, postgres: str) -> None:
+        stores = [PostgresStore(postgres) for _ in range(2)]
+
+        def leave(tell: Any, wait: Any) -> None:
+            async def fork() -> None:
+                for store in stores:
+                    await store.alist()
+                if (pid := os.fork()) == 0:
+                    signal.pause()
+                tell(pid)
+                signal.pause()
+
+            asyncio.run(fork())
+
+        child = Child(leave)
+        grandchild = child.said()
+        try:
+            child.kill()
+            with psycopg.connect(postgres, autocommit=True) as db:
+                asked = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                until = time.monotonic() + 20
+                while db.execute(asked).fetchone() != (1,):
+                    assert time.monotonic() < until
+                    time.sleep(0.01)
+        finally:
+            os.kill(grandchild, signal.SIGKILL)
+
     async def reasons(self, dsn: str) -> set[str]:
         """What is told by the sync names, by the async ones to several at once, and where a lock is taken."""
         store = PostgresStore(dsn)
@@ -126,6 +209,17 @@ class TestPostgres:
         )
         assert all(isinstance(error, psycopg.OperationalError) for error in told), told
         return {str(error) for error in told}
+
+    def test_so_it_is_after_many_had_waited_for_their_turns(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+
+        async def many() -> None:
+            await asyncio.gather(*[store.aread("x") for _ in range(3 * SIZE)])
+
+        for _ in range(3):
+            asyncio.run(many())
+        gc.collect()
+        assert not store._pools
 
     async def test_a_server_that_refuses_is_told_with_its_place(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as gone:
@@ -142,6 +236,15 @@ class TestPostgres:
             told = await self.reasons(f"{dsn}?connect_timeout=1")
         assert told == {f"no connection to PostgreSQL at 127.0.0.1:{port}/runs: connection timeout expired"}
 
+    async def test_nobody_waits_longer_for_that_since_others_wait_too(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            store = PostgresStore(f"postgresql://me@127.0.0.1:{mute.getsockname()[1]}/runs?connect_timeout=1")
+            begun = time.monotonic()
+            told = await asyncio.gather(*[store.aread("x") for _ in range(5 * SIZE)], return_exceptions=True)
+            took = time.monotonic() - begun
+        assert {type(error) for error in told} == {psycopg.errors.ConnectionTimeout}
+        assert took < 6  # it was 10: psycopg waits for 2 s at least
+
     async def test_the_reason_that_the_server_gives_is_told(self, postgres: str) -> None:
         base, _, options = postgres.partition("?")
         for dsn, reason in (
@@ -150,6 +253,18 @@ class TestPostgres:
         ):
             told = await self.reasons(dsn)
             assert [text.rpartition(": FATAL:  ")[2] for text in told] == [reason]
+
+    async def test_one_that_is_cut_again_and_again_is_told_with_its_place(
+        self, postgres: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def cut(*args: Any, **rest: Any) -> Any:
+            yield "SELECT pg_terminate_backend(pg_backend_pid())", ()
+
+        PostgresStore(postgres).list()
+        for name in ("read", "list_all", "take"):
+            monkeypatch.setattr(steps, name, cut)
+        where = f"no connection to PostgreSQL at {address_of(postgres)}: "
+        assert await self.reasons(postgres) == {f"{where}terminating connection due to administrator command"}
 
     @contextlib.contextmanager
     def role(self, dsn: str, limits: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
@@ -183,6 +298,17 @@ class TestPostgres:
         assert await asyncio.gather(*[store.aread("x") for _ in range(3 * SIZE)]) == [None] * 3 * SIZE
         assert len(store._pools[asyncio.get_running_loop()].connections) == SIZE
         await store.aclose()
+
+    async def test_a_farewell_in_the_middle_of_the_work_leaves_no_connection(self, postgres: str) -> None:
+        store = PostgresStore(postgres)
+        await store.alist()
+        pool = store._pools[asyncio.get_running_loop()]
+        waiting = [asyncio.ensure_future(store.aread("x")) for _ in range(3 * SIZE)]
+        await asyncio.sleep(0)
+        assert not pool._idle
+        await store.aclose()
+        assert await asyncio.gather(*waiting) == [None] * 3 * SIZE
+        assert all(connection.closed for connection in pool.connections)
 
     async def test_a_connection_whose_statement_was_cancelled_is_not_used_again(self, postgres: str) -> None:
         store = PostgresStore(postgres)
