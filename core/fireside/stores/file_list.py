@@ -84,7 +84,7 @@ class Listing:
                 rows[name] = new
                 if new[0] == stamp and new[1].status != "running":  # that one changes again at once
                     made.append(name)
-        told = ".list" in names and len(rows) < index.WORTH
+        told = len(rows) < index.WORTH and ".list" in names
         if told or not (before.keys() <= rows.keys() and written.keys() <= rows.keys()):
             self._index.forget()  # who deleted a conversation may have been killed before it did this
         self._index.keep(rows, made)
