@@ -202,7 +202,7 @@ class FiresideApp(App[int]):
         main.warn("  ".join(warnings))
         conversations.on_ended = self._ended
         main.chat.missing = "" if self._own_server else missing_for(conversations.agent)
-        main.begin(conversations)
+        main.begin(conversations, empty=not isinstance(first, Conversation))
         if first is not None:
             self._show_first(first)
             main.appear()

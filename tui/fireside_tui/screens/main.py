@@ -138,13 +138,14 @@ class MainScreen(ListKeys, Writing):
         if conversations.items:
             self.show_rows()
 
-    def begin(self, conversations: Conversations) -> None:
-        """The store is open, and the chat is there."""
+    def begin(self, conversations: Conversations, *, empty: bool) -> None:
+        """The store is open, and the chat is there. `empty`: a new conversation stands in it, else one is shown at once."""
         conversations.on_rows = self.rows_changed
         typed = self.chat.composer.text
-        conversation = conversations.new()
-        conversations.current = conversation
-        self.chat.open(conversation)
+        if typed or empty:  # what was typed by now is no answer in a conversation that nobody saw
+            conversation = conversations.new()
+            conversations.current = conversation
+            self.chat.open(conversation)
         if typed:
             self.keep_draft()
         self.ready.set()
