@@ -165,6 +165,24 @@ async def test_the_last_conversations_are_there_before_the_list_is(tmp_path: Pat
         assert app.main.sidebar.rows.cursor_id == "id2"
 
 
+async def test_a_list_that_takes_its_time_is_not_called_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fireside_tui.widgets.sidebar.PATIENCE", 0.01)
+    monkeypatch.setattr(FarAway, "glance", lambda store: [])
+    places = Paths(tmp_path / "config.toml", tmp_path / "data", tmp_path / "cache")
+    store = FarAway(tmp_path / "store")
+    app = FiresideApp(Config(), agent=Agent(FakeModel([]), store=store), places=places)
+    async with app.run_test() as pilot:
+        it = Opened(app, pilot)
+        rows = app.main.sidebar.rows
+        await it.until(lambda: app.main.ready.is_set() and rows.empty == "Reading the list …")
+        await it.press("ctrl+o", "slash", *"zz")
+        assert rows.empty == "Reading the list …"
+        store.go.set()
+        await it.until(lambda: rows.empty.startswith("No title has these words"))
+        await it.press("backspace", "backspace")
+        assert len(it.titles) == MANY
+
+
 @pytest.mark.parametrize("typed", ["", "a", "ab c", "ab cd", "cd a", " x ", "xa xa", "nothing"])
 def test_a_filter_that_grows_finds_what_a_new_one_finds(typed: str) -> None:
     titles = [f"{a}{b} {c}{d}" for a in "abx" for b in "bca" for c in "cdx" for d in "dab"]

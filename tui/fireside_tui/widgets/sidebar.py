@@ -60,6 +60,11 @@ class Filter(Input):
         self.post_message(self.Left(False))
 
 
+PATIENCE = 0.7
+"""Seconds after which the list says that it is being read."""
+READING = "Reading the list …"
+
+
 class SidebarTitle(Line):
     """How many there are. It is one line whatever it says, so nothing is laid out for it."""
 
@@ -112,10 +117,15 @@ class Sidebar(Pane, Vertical):
         super().__init__(id=id)
         self._answered = answered  # no message: the next key may be at hand
         self._titles = Titles([])
+        self._whole = False  # whether all conversations were shown once
         self.asking = False
         """Whether the line below waits for y or n."""
         self._asked = 0.0
         self._yes: Timer | None = None  # a yes that came too soon
+
+    def on_mount(self) -> None:
+        """Mostly the list is there before one misses it."""
+        self.set_timer(PATIENCE, self._still_reading)
 
     def compose(self) -> ComposeResult:
         """Title, filter, list, the line below."""
@@ -139,8 +149,8 @@ class Sidebar(Pane, Vertical):
 
         They are counted when they are all there, which is `whole`.
         """
-        self._titles = Titles(items)
-        self.rows.empty = trouble or ("No conversations yet" if not self.filter.value else "No title has these words")
+        self._titles, self._whole = Titles(items), whole or bool(trouble)
+        self.rows.empty = trouble or self._nothing()
         self._filtered()
         title = f"Conversations  {len(items):,}" if items and whole else "Conversations"
         self.query_one(SidebarTitle).say(title + (f" · {asking} ask" if asking else ""))
@@ -149,9 +159,20 @@ class Sidebar(Pane, Vertical):
         self.rows.show(self._titles.with_words(self.filter.value), from_top=from_top)
 
     def _on_filter(self) -> None:
-        some = bool(self._titles.items)
-        self.rows.empty = "No title has these words\nEnter searches the texts" if some else "No conversations yet"
+        self.rows.empty = self._nothing()
         self._filtered(from_top=True)
+
+    def _nothing(self) -> str:
+        """Why no row is there, if none is."""
+        if not self._whole:
+            return READING
+        some = self._titles.items and self.filter.value
+        return "No title has these words\nEnter searches the texts" if some else "No conversations yet"
+
+    def _still_reading(self) -> None:
+        if not self._whole and not self.rows.lines:
+            self.rows.empty = READING
+            self.rows.refresh()
 
     # -- the line below
 
