@@ -333,7 +333,7 @@ def place(name: str, folder: Path, address: str | None = None, *, locks: bool = 
     elif address:
         from fireside.stores.postgres import PostgresStore
 
-        yield lambda: PostgresStore(address)
+        yield lambda: PostgresStore(address, locks=locks)
     else:
         from fireside.stores.postgres import PostgresStore
 
@@ -343,7 +343,7 @@ def place(name: str, folder: Path, address: str | None = None, *, locks: bool = 
 
         folder.chmod(0o755)  # as root, the server runs as another user
         with get_server(folder / "data", cleanup_mode="delete") as server:
-            yield lambda: PostgresStore(server.get_uri())
+            yield lambda: PostgresStore(server.get_uri(), locks=locks)
 
 
 def main() -> int:
@@ -365,14 +365,14 @@ def main() -> int:
                         told = together(opener, folder, processes, pairs, runs=runs, seed=given.seed)
                         what = "runs" if runs else "saves"
                         faults += _report(f"{name}: {processes} processes, {what}", told)
-            if name != "postgres":
-                with place(name, folder / "unlocked", locks=False) as opener:
-                    (folder / "unlocked").mkdir()
-                    for processes in (2, 8):
-                        for runs in (False, True):
-                            told = together(opener, folder / "unlocked", processes, pairs, runs=runs, seed=given.seed)
-                            what = "runs" if runs else "saves"
-                            faults += _report(f"{name}: {processes} processes, {what}, locks off", told)
+            unlocked = folder / "unlocked"
+            unlocked.mkdir()
+            with place(name, unlocked, given.place, locks=False) as opener:
+                for processes in (2, 8):
+                    for runs in (False, True):
+                        told = together(opener, unlocked, processes, pairs, runs=runs, seed=given.seed + 1)
+                        what = "runs" if runs else "saves"
+                        faults += _report(f"{name}: {processes} processes, {what}, locks off", told)
     return 1 if faults else 0
 
 

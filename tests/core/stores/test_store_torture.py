@@ -38,9 +38,12 @@ def test_eight_processes_on_one_conversation_lose_nothing(opener: torture.Opener
         assert told.refused > 0
 
 
-@pytest.mark.parametrize("name", ["file", "sqlite"])
+@pytest.mark.parametrize("name", ["file", "sqlite", "postgres"])
 @pytest.mark.parametrize("runs", [False, True], ids=["saves", "runs"])
-def test_without_locks_nothing_is_lost_in_silence(name: str, tmp_path: Path, runs: bool) -> None:
-    with torture.place(name, tmp_path, locks=False) as opener:
+def test_without_locks_nothing_is_lost_in_silence(
+    request: pytest.FixtureRequest, name: str, tmp_path: Path, runs: bool
+) -> None:
+    address = request.getfixturevalue("postgres") if name == "postgres" else None
+    with torture.place(name, tmp_path, address, locks=False) as opener:
         told = torture.together(opener, tmp_path, 8, rounds=1, runs=runs)
     assert told.faults == []
