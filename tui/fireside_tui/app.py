@@ -176,6 +176,8 @@ class FiresideApp(App[int]):
 
         conversations, warning = conversations_for(self.config, self._agent, self.paths)
         conversations.glance()
+        import fireside_tui.transcript  # noqa: F401  not on the first frame, and wanted next
+
         return conversations, warning
 
     async def _open_store(self) -> None:

@@ -23,7 +23,6 @@ from fireside_tui.screens.list_keys import ListKeys
 from fireside_tui.screens.typed_ahead import AT_ONCE
 from fireside_tui.screens.writing import Writing
 from fireside_tui.terminal_title import title_of
-from fireside_tui.transcript import Transcript
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.chat import Chat
 from fireside_tui.widgets.lines import KeyLine, MessageBar
@@ -33,6 +32,7 @@ from fireside_tui.widgets.sidebar import Filter, Sidebar
 
 if TYPE_CHECKING:
     from fireside_tui.conversations import Conversations
+    from fireside_tui.transcript import Transcript
 
 KEEP_DRAFT = 0.4
 """Seconds between two looks at what is being written."""
@@ -158,7 +158,7 @@ class MainScreen(ListKeys, Writing):
         focused = self.app.focused
         if isinstance(focused, RowList) and not self.sidebar.asking:
             return "list"
-        if isinstance(focused, Transcript):
+        if self.chat.reading:
             return "message"
         return "approval" if isinstance(focused, ApprovalBar) else "anywhere"
 
@@ -311,12 +311,12 @@ class MainScreen(ListKeys, Writing):
     def _on_turned(self) -> None:
         self.update_keys()
 
-    @on(Transcript.CursorMoved)
-    def _on_cursor(self) -> None:
+    def on_transcript_cursor_moved(self) -> None:
+        """Other keys mean something."""
         self.update_keys()
 
-    @on(Transcript.LinkChosen)
-    def _on_link(self, event: Transcript.LinkChosen) -> None:
+    def on_transcript_link_chosen(self, event: Transcript.LinkChosen) -> None:
+        """A link is opened when the person says so."""
         self.run_worker(self._open_link(event.url), exit_on_error=False)
 
     async def _open_link(self, url: str) -> None:

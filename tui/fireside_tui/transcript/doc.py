@@ -91,7 +91,7 @@ class Doc:
             source = source[:-1]
         source = source.rstrip(JOINER)  # what it joins is still to come
         if source.startswith(self.source) and self.source:
-            last = self.text[-2:]  # may be what a joiner joins
+            last = self.text[-2:].lstrip(JOINER)  # may be what a joiner joins
             self.text += without_stray_joiners(last + safe(source[len(self.source) :]))[len(last) :]
         elif source != self.source:
             self.text = without_stray_joiners(safe(source))

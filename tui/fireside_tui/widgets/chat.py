@@ -18,7 +18,6 @@ from fireside_tui import clock
 from fireside_tui.conversations import Conversation, Listener, explain
 from fireside_tui.conversations.trouble import elsewhere
 from fireside_tui.safe_text import safe_line
-from fireside_tui.transcript import Item, Transcript
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.command_hints import CommandHints
 from fireside_tui.widgets.composer import Composer
@@ -29,6 +28,7 @@ from fireside_tui.widgets.welcome import Welcome
 if TYPE_CHECKING:  # loaded after the first frame, as the library is
     from fireside import HistoryEntry, ToolCall
 
+    from fireside_tui.transcript import Item, Transcript
     from fireside_tui.widgets.narrator import Narrator
 
 
@@ -51,8 +51,7 @@ class Chat(Pane, Vertical, Listener):
         self.show_thinking = False
         self.missing = ""
         """What is missing for an answer, in one line."""
-        self._transcript = Transcript(id="transcript")
-        self._transcript.display = False
+        self._transcript: Transcript | None = None
         self._narrator: Narrator | None = None
         self._whole = asyncio.Event()
         self._used = 0
@@ -71,7 +70,7 @@ class Chat(Pane, Vertical, Listener):
 
     async def complete(self) -> None:
         """Puts the transcript in: a third of the first frame's styles are its own, and the first frame shows none of it."""
-        await self.mount(self._transcript, after="#welcome")
+        await self.mount(self.transcript, after="#welcome")
 
     def on_unmount(self) -> None:
         """The screen is gone: what still goes on is for nobody to see."""
@@ -80,8 +79,18 @@ class Chat(Pane, Vertical, Listener):
 
     @property
     def transcript(self) -> Transcript:
-        """The transcript."""
+        """The transcript. It is loaded when it is first asked for."""
+        if self._transcript is None:
+            from fireside_tui.transcript import Transcript
+
+            self._transcript = Transcript(id="transcript")
+            self._transcript.display = False
         return self._transcript
+
+    @property
+    def reading(self) -> bool:
+        """Whether the transcript has the focus."""
+        return self._transcript is not None and self.app.focused is self._transcript
 
     @property
     def composer(self) -> Composer:
@@ -197,7 +206,8 @@ class Chat(Pane, Vertical, Listener):
         conversation = self.conversation
         talks = conversation is not None and not conversation.empty
         # no class for it: the styles of all that is in the chat would be found anew
-        self.transcript.display = talks
+        if talks or self._transcript is not None:
+            self.transcript.display = talks
         running = conversation is not None and conversation.running
         if running != self._running:
             self._running = running
