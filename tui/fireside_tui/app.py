@@ -39,7 +39,7 @@ CATCH_UP = 3.0
 MOST_TOASTS = 2
 ACTS = frozenset({"ctrl+q", "ctrl+s", *(key for command in COMMANDS for key in command.keys)})
 """Keys that act on the app or a box, in place of being written."""
-PATIENCE = 0.25
+PATIENCE = 0.4
 """Seconds that the first frame waits for the conversation that was asked for: most are there by then."""
 SAVING = 8.0
 """Seconds that the end waits for runs to be saved."""
