@@ -154,11 +154,11 @@ def read(state_id: str) -> Steps[Record | None]:
 def list_all(*, locks: bool) -> Steps[List[SavedState]]:
     """`Store.list`; without `locks` nothing counts as running."""
     columns = yield f"SELECT {COLUMNS} FROM fireside_states WHERE label_seq = next_seq AND created_at IS NOT NULL", ()
-    rows = rows_from_columns(columns)
+    rows, damaged = rows_from_columns(columns)
     others = yield (
         "SELECT key, id, label, label_seq = next_seq FROM fireside_states "
-        "WHERE label_seq IS DISTINCT FROM next_seq OR created_at IS NULL",
-        (),
+        "WHERE label_seq IS DISTINCT FROM next_seq OR created_at IS NULL OR id = ANY(%s)",
+        (damaged,),
     )
     for key, id, label, fresh in others:
         texts = yield _TEXTS, (key, 0)

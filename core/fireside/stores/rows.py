@@ -109,13 +109,23 @@ def columns_of(state_id: str, label: Row) -> tuple[Any, ...] | None:
         return None
 
 
-def rows_from_columns(rows: Iterable[Sequence[Any]]) -> List[SavedState]:
-    """The rows of the `COLUMNS`. The tuples are made without their own `__new__`, which takes half of the time."""
+def rows_from_columns(rows: Iterable[Sequence[Any]]) -> tuple[List[SavedState], List[str]]:
+    """The rows of the `COLUMNS`, and the ids of those that are damaged.
+
+    The tuples are made without their own `__new__`, which takes half of the time.
+    """
     new, when = tuple.__new__, datetime.fromisoformat
-    return [
-        new(SavedState, (id, task, title, when(made), when(moved), turn, by, status, new(Usage, usage)))
-        for id, task, title, made, moved, turn, by, status, *usage in rows
-    ]
+    found, damaged = [], []
+    for id, task, title, made, moved, turn, by, status, *usage in rows:
+        try:
+            times = when(made), when(moved)
+        except (TypeError, ValueError):
+            times = None
+        if times is None or None in map(_zone, times) or type(task) is not str or type(title) is not str:
+            damaged.append(id)
+        else:
+            found.append(new(SavedState, (id, task, title, *times, turn, by, status, new(Usage, usage))))
+    return found, damaged
 
 
 BRIEF = "id, task, title, created_at, updated_at, brief, counts"

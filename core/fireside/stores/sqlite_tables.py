@@ -92,7 +92,8 @@ def _shown_rows(db: sqlite3.Connection) -> tuple[List[SavedState], str]:
     """The rows that can be had from columns, and the condition for them."""
     if lacks_columns(db):  # they could not be added: the file can only be read
         shown = "label_seq = next_seq AND created_at IS NOT NULL"
-        return rows_from_columns(db.execute(f"SELECT {COLUMNS} FROM states WHERE {shown}")), shown
+        found, damaged = rows_from_columns(db.execute(f"SELECT {COLUMNS} FROM states WHERE {shown}"))
+        return ([], "FALSE") if damaged else (found, shown)
     try:
         return _brief_rows(db), _SHOWN
     except (ValueError, TypeError, AttributeError, struct.error, sqlite3.OperationalError) as error:

@@ -10,6 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fireside.stores.file import FileStore
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Where a FileStore keeps its conversations."""
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def store(root: Path) -> FileStore:
+    """A FileStore."""
+    return FileStore(root)
 
 
 @pytest.fixture(scope="session")

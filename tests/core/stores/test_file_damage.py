@@ -13,16 +13,6 @@ from fireside.state import State
 from fireside.stores.file import FileStore
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def store(root: Path) -> FileStore:
-    return FileStore(root)
-
-
 def saved(store: FileStore, id: str = "x", messages: int = 5) -> State:
     """A State with `messages` entries, saved one by one."""
     state = State("message 0", id=id)

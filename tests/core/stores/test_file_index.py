@@ -16,16 +16,6 @@ from fireside.stores.file import FileStore
 from fireside.stores.index import Index
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def store(root: Path) -> FileStore:
-    return FileStore(root)
-
-
 @pytest.fixture(autouse=True)
 def _worth(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index, "WORTH", 3)

@@ -28,11 +28,6 @@ from tests.core.stores.disks import FailingDisk, RecordingDisk
 from tests.core.stores.test_store_property import COMMAND, apply, reply
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
 def begun(store: FileStore, id: str = "x") -> tuple[State, Lock]:
     """A State whose run is open and saved, and the lock that the run holds."""
     state = State("the task", id=id)

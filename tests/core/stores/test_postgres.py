@@ -51,6 +51,18 @@ class TestPostgres:
         assert store.load("x").to_json() == state.to_json()
         store.close()
 
+    @pytest.mark.parametrize(
+        "damage", ["updated_at = '2026-01-01T00:00:00'", "updated_at = 'x'", "title = NULL", "created_at = NULL"]
+    )
+    def test_a_value_that_is_damaged_hides_no_conversation(self, postgres: str, damage: str) -> None:
+        store = PostgresStore(postgres)
+        for id in "ab":
+            store.save(State(f"task {id}", id=id))
+        with psycopg.connect(postgres, autocommit=True) as db:
+            db.execute(f"UPDATE fireside_states SET {damage} WHERE id = 'a'")  # type: ignore[arg-type]
+        assert {row.id: row.title for row in store.list()} == {"a": "task a", "b": "task b"}
+        store.close()
+
     async def test_so_it_is_by_the_async_names(self, postgres: str) -> None:
         store = PostgresStore(postgres)
         state = State("hello", id="x")
