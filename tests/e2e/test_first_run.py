@@ -32,6 +32,16 @@ def test_without_a_key_it_says_what_is_missing_and_offers_the_demo(terminal: Sta
         assert term.ended() == 0
 
 
+def test_who_takes_the_demo_is_not_told_of_a_key_any_more(terminal: Start) -> None:
+    with terminal(env=QUICK) as term:
+        term.wait("No API key")
+        term.send("/model demo\r")
+        term.gone("No API key")
+        assert "What would you like to talk about?" in term.text()
+        term.send("\x11")
+        assert term.ended() == 0
+
+
 def test_a_wrong_config_opens_the_app_and_says_where(terminal: Start, tmp_path: Path) -> None:
     config = tmp_path / ".config/fireside/config.toml"
     config.parent.mkdir(parents=True)

@@ -223,7 +223,7 @@ class Chat(Pane, Vertical, Listener):
         model = conversation.agent.model.name
         effort = conversation.agent.effort
         heading.say(conversation.state.title or "New conversation", f"{model} · {effort}" if effort else model)
-        welcome.say(model, self.missing)
+        welcome.say(model, self.missing if model.startswith("claude-") else "")
         self._update_approval(conversation)
         self._update_status(conversation)
 
