@@ -11,7 +11,9 @@ from tests.support.fixtures import api, clean_environment, terminal
 
 __all__ = ["api", "clean_environment", "terminal"]
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a script that starts the tests with & has programs ignore Ctrl+C
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # a script that starts the tests with & has programs ignore Ctrl+C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
