@@ -66,8 +66,11 @@ class Listing:
         before, root, stat = self._rows, self._root, os.stat
         rows: index.Rows = {}
         written = self._index.read() if not before and len(names) >= index.WORTH else {}
-        made = []
-        for name in names:
+        made, there = [], set(names)
+        # in the order of the last list, so that what comes of it is nearly sorted
+        order = [name for name in [*(before or written)] if name in there]
+        order += there.difference(order)
+        for name in order:
             try:
                 log = stat(f"{root}/{name}/log.jsonl")
                 stamp = log.st_ino, log.st_size, log.st_mtime_ns
