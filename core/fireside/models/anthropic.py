@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 IDLE_TIMEOUT = 90.0
 """How many seconds a server may be silent. While it has nothing to say, the API sends pings, which count."""
 CONNECT_TIMEOUT = 15.0
-GATHER, AT_ONCE = 0.02, 0.0005
+GATHER, AT_ONCE = 0.04, 0.0005
 """After a piece that was waited for (longer than `AT_ONCE` seconds), nothing is read for `GATHER` seconds: to read one
 piece from the network costs as much as to read all that came by then."""
 

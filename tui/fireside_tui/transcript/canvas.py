@@ -50,8 +50,8 @@ def stretches(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
 class Canvas(HasBar, ScrollView):
     """Draws the roll's rows; what is done with them is added by the classes above it."""
 
-    #: At most 16 draws a second. They may take a tenth of the time, but for ten a second a quarter of it.
-    MIN_INTERVAL, SHARE, FLUENT, MAX_SHARE = 0.06, 1 / 10, 0.1, 1 / 4
+    #: At most 16 draws a second. They may take a sixteenth of the time, but for ten a second a quarter of it.
+    MIN_INTERVAL, SHARE, FLUENT, MAX_SHARE = 0.06, 1 / 16, 0.1, 1 / 4
     #: Long texts are split, and code is read, for so long in one go (seconds).
     WORK = 0.02
 
