@@ -7,8 +7,8 @@ Lists that a checkpoint may have remembered are replaced, never changed in place
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from fireside.content import calls_in, must, usage_in
 from fireside.history import VERSION, HistoryEntry
@@ -16,8 +16,7 @@ from fireside.items import UNKNOWN_RESULT, Item, Partial, Results, message_of
 from fireside.messages import Json, Message, ToolCall, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """A point that a State can go back to: `message` is its name, `data` what the caller kept with it."""
 
     seq: int
@@ -26,8 +25,7 @@ class Checkpoint:
     at: datetime
 
 
-@dataclass(slots=True)
-class _Memory:
+class _Memory(NamedTuple):
     """What a checkpoint remembers. `items` may have grown since; the first `length` are as they were."""
 
     items: list[Item]

@@ -8,7 +8,6 @@ thinking stays valid.
 from __future__ import annotations
 
 import binascii
-import hashlib
 import json
 import re
 from collections import defaultdict, deque
@@ -125,13 +124,14 @@ class Requests:
     def __init__(self) -> None:
         self._items: list[Item] = []
         self._for: tuple[str | None, str | None] = (None, None)
-        self._builder = Builder()
+        self._builder: Builder | None = None
 
     def build(
         self, items: Sequence[Item], *, system: str | None = None, model: str | None = None, **settings: Any
     ) -> Request:
         """The request for the items of a fold; `settings` are those of `build`, which gives the same."""
-        if (system, model) != self._for or len(self._items) > len(items) or any(map(is_not, self._items, items)):
+        known = (system, model) == self._for and len(self._items) <= len(items)
+        if self._builder is None or not known or any(map(is_not, self._items, items)):
             self._items, self._for, self._builder = [], (system, model), Builder(system, model)
         for item in items[len(self._items) :]:
             self._items.append(item)
@@ -144,6 +144,8 @@ class Builder:
     """Takes the messages of a conversation in order, and gives the request for those that it has."""
 
     def __init__(self, system: str | None = None, model: str | None = None) -> None:
+        import hashlib  # it takes 5 ms to load: a conversation that is only shown needs none
+
         self._model = model
         self._system = _sound(system) if system and not system.isspace() else None
         self._turns: list[Message] = []  # the finished ones, as they are sent

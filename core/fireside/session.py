@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fireside.fold import Checkpoint
 from fireside.ids import check_id
@@ -25,8 +24,7 @@ POSTGRES_VARIABLES = ("FIRESIDE_POSTGRES", "DATABASE_URL")
 """Where the address of `persistence="postgres"` comes from, in this order."""
 
 
-@dataclass(frozen=True, slots=True)
-class SavedSession:
+class SavedSession(NamedTuple):
     """One row of `Session.list_all`."""
 
     session_id: str

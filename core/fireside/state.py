@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import secrets
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,7 +38,7 @@ class State(Entries):
     """
 
     def __init__(self, task: str | None = None, *, id: str | None = None, data: dict[str, Json] | None = None) -> None:
-        self._setup(secrets.token_hex(16) if id is None else check_id(id))
+        self._setup(os.urandom(16).hex() if id is None else check_id(id))
         if data is not None:
             self.data.update(need(data, dict, "data is a dict"))
         if task is not None:
@@ -125,7 +125,7 @@ class State(Entries):
     @property
     def checkpoints(self) -> tuple[Checkpoint, ...]:
         """The checkpoints, oldest first."""
-        return tuple(replace(point, data=copied(point.data)) for point in self._fold.checkpoints.values())
+        return tuple(point._replace(data=copied(point.data)) for point in self._fold.checkpoints.values())
 
     @property
     def forked_from(self) -> tuple[str, int] | None:
@@ -247,7 +247,7 @@ class State(Entries):
         kept = json.loads(dumps(data, "the checkpoint's data"))
         self.record_data()
         entry = self._append("checkpoint", {"message": message, "data": kept})
-        return replace(self._fold.checkpoints[entry.seq], data=copied(kept))
+        return self._fold.checkpoints[entry.seq]._replace(data=copied(kept))
 
     def restore(self, checkpoint: Checkpoint | int) -> HistoryEntry:
         """Takes `context`, `data`, `answer` and `turn` back to a checkpoint (or its `seq`).
@@ -271,7 +271,7 @@ class State(Entries):
         It remembers where it came from and starts its own `usage`; open calls are closed as unknown. Raises
         `ValueError` for a wrong id or this State's own, `LookupError` where there is no such entry.
         """
-        new = secrets.token_hex(16) if id is None else check_id(id)
+        new = os.urandom(16).hex() if id is None else check_id(id)
         if new == self._id:
             raise ValueError(f"a fork needs an id of its own, not {new!r}")
         if at is None:

@@ -17,6 +17,8 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.reactive import Reactive
+from textual.theme import Theme
 from textual.widget import Widget
 
 from fireside_tui.commands import COMMANDS
@@ -79,9 +81,16 @@ class FiresideApp(App[int]):
         self._quit_asked = False
         self._task_of_run: asyncio.Task[Any] | None = None
         self._ending = self._warm = False
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = config.theme if config.theme in self.available_themes else DEFAULT
+        if config.theme in self.available_themes:
+            self.theme = config.theme
+
+    # As a default it stands before the style sheet is read; a theme that is set later has it read again (15 ms).
+    theme = Reactive(DEFAULT)
+
+    @property
+    def available_themes(self) -> dict[str, Theme]:
+        """The app's own themes, and Textual's."""
+        return {**THEMES, **super().available_themes}
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's driver, with a sound way for pastes."""

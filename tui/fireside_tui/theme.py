@@ -64,5 +64,5 @@ LIGHT = Theme(
     },
 )
 
-THEMES = (DARK, LIGHT)
+THEMES = {theme.name: theme for theme in (DARK, LIGHT)}
 DEFAULT = DARK.name

@@ -8,9 +8,8 @@ import ipaddress
 import logging
 import os
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -26,15 +25,17 @@ _NO_KEY = "none"  # the SDK wants one, and many local servers don't
 _OTHER_CREDENTIALS = ("ANTHROPIC_PROFILE", "ANTHROPIC_IDENTITY_TOKEN", "ANTHROPIC_IDENTITY_TOKEN_FILE")
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(NamedTuple):
     """Where to connect and how. `base_url` is `None` for the SDK's choice; so are both credentials."""
 
     base_url: str | None
-    api_key: str | None = field(repr=False)
-    auth_token: str | None = field(repr=False)
+    api_key: str | None
+    auth_token: str | None
     idle_timeout: float
     connect_timeout: float
+
+    def __repr__(self) -> str:
+        return f"Connection({self.base_url!r})"  # a key is a secret
 
 
 _Kept = dict[Connection, tuple["AsyncAnthropic", AsyncGenerator["AsyncAnthropic", None]]]

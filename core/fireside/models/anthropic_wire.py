@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from fireside.messages import (
     Block,
@@ -140,13 +139,15 @@ def _tool(tool: ToolSpec) -> dict[str, Json]:
 # -- a reply
 
 
-@dataclass(slots=True)
 class _Part:
     """A block as it streams: what it began as, and the pieces that came after."""
 
-    start: dict[str, Json]
-    pieces: list[str] = field(default_factory=list)
-    signature: str = ""
+    __slots__ = ("pieces", "signature", "start")
+
+    def __init__(self, start: dict[str, Json]) -> None:
+        self.start = start
+        self.pieces: list[str] = []
+        self.signature = ""
 
 
 class ReplyReader:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 from builtins import list as List  # a store has a method of that name
 
 from fireside.errors import ConflictError, Holder
@@ -150,7 +149,7 @@ class FileStore(Store):
         if os.path.isdir(folder) and os.listdir(folder):
             raise ValueError(f"there is a State {state_id!r} already")
         disk.make_folders(self.path)
-        made = f"{self.path}/.new-{secrets.token_hex(8)}"
+        made = f"{self.path}/.new-{os.urandom(8).hex()}"
         disk.make_folder(made)
         try:
             data = b"".join(map(logs.encode, entries))

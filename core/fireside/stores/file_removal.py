@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import time
 from collections.abc import Iterable
 
@@ -20,7 +19,7 @@ ABANDONED = 3600.0
 
 def move_aside(disk: Disk, root: str, folder: str) -> str | None:
     """Moves a State's folder aside, when no write to its log is under way; where to. `None` where it is gone already."""
-    aside = f"{root}/.deleted-{secrets.token_hex(8)}"
+    aside = f"{root}/.deleted-{os.urandom(8).hex()}"
     try:
         fd = disk.open_log(f"{folder}/log.jsonl")
     except OSError:

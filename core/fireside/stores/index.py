@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -92,7 +91,7 @@ class Index:
         return []
 
     def _replace(self, rows: Rows) -> list[str]:
-        made = f"{self._root}/.list-{secrets.token_hex(4)}"
+        made = f"{self._root}/.list-{os.urandom(4).hex()}"
         names = [*rows]
         try:
             with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

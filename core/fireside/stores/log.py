@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass, field
 from typing import Any
 
 Row = dict[str, Any]
@@ -23,15 +22,16 @@ _decode_at = json.JSONDecoder().raw_decode
 _START = '{"seq":'
 
 
-@dataclass(slots=True)
 class Parsed:
     """What a log holds. `end` is where its whole lines end; `open_end` tells that a whole entry without its newline follows."""
 
-    rows: list[Row] = field(default_factory=list)
-    next_seq: int = 0
-    damaged: int = 0
-    end: int = 0
-    open_end: bool = False
+    __slots__ = ("damaged", "end", "next_seq", "open_end", "rows")
+
+    def __init__(self, end: int) -> None:
+        self.rows: list[Row] = []
+        self.next_seq = self.damaged = 0
+        self.end = end
+        self.open_end = False
 
 
 def encode(row: Row) -> bytes:
@@ -49,7 +49,7 @@ def same(stored: Row, new: Row) -> bool:
 
 def parse(data: bytes | bytearray) -> Parsed:
     """Reads what can be read."""
-    out = Parsed(end=data.rfind(b"\n") + 1)
+    out = Parsed(data.rfind(b"\n") + 1)
     last, after, ordered = -1, 0, True  # `after` counts the damaged lines behind the last good one
     start = 0
     while start < out.end:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,12 @@ if TYPE_CHECKING:
     from fireside_tui.config import Config
 
 
-@dataclass
 class Given:
     """What was given. Nothing is opened before it is asked for."""
 
-    options: dict[str, Any] = field(default_factory=dict)
-    config_file: Path | None = None
+    def __init__(self) -> None:
+        self.options: dict[str, Any] = {}
+        self.config_file: Path | None = None
 
     @cached_property
     def config(self) -> Config:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,19 +11,21 @@ if TYPE_CHECKING:
 
 def call_line(call: ToolCall) -> str:
     """A call as one writes it: `read_file(path="x")`."""
+    import json
+
     if call.unreadable is not None:
         return f"{call.name}({call.unreadable})"
     args = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in call.args.items())
     return f"{call.name}({args})"
 
 
-@dataclass(slots=True, eq=False)
 class Approval:
     """The call, its tool, and the answer to come: `True`, `False`, or the reason for a no."""
 
-    call: ToolCall
-    tool: Tool
-    answered: asyncio.Future[bool | str] = field(repr=False)
+    def __init__(self, call: ToolCall, tool: Tool) -> None:
+        self.call = call
+        self.tool = tool
+        self.answered: asyncio.Future[bool | str] = asyncio.get_running_loop().create_future()
 
     @property
     def line(self) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fireside_tui.conversations.approval import Approval
 from fireside_tui.conversations.attach import with_files
@@ -52,45 +51,47 @@ class Listener:
         """Something else changed: the activity, the approval, the trouble, what is saved."""
 
 
-@dataclass(slots=True)
-class _Unsaved:
+class _Unsaved(NamedTuple):
     text: str
     files: tuple[str, ...]
     images: tuple[Image, ...]
     entry: HistoryEntry
 
 
-@dataclass(slots=True, eq=False)
 class Conversation:
     """An open conversation. `changed` is called after each change, for the list; `ended` after each run."""
 
-    state: State
-    agent: Agent
-    saved: bool
-    """Whether the store has it."""
-    changed: Callable[[Conversation], None]
-    ended: Callable[[Conversation], None]
-    always_allow: frozenset[str] = frozenset()
-    activity: str = ""
-    """What goes on: "asking", "thinking", "writing", "using read_file", "compacting", "stopping"; empty at rest."""
-    approval: Approval | None = None
-    trouble: Trouble | None = None
-    elsewhere: Holder | None = None
-    """The other process that runs it; it is read-only here meanwhile."""
-    allowed: set[str] = field(default_factory=set)
-    """Tools that run here without being asked about."""
-    streaming: list[tuple[str, list[str]]] = field(default_factory=list)
-    """What has come of the reply that streams: runs of `"text"` and `"thinking"`, each in pieces."""
-    _listeners: list[Listener] = field(default_factory=list)
-    _task: asyncio.Task[None] | None = None
-    _again: bool = False
-    _stopping: bool = False
-    _unsaved: _Unsaved | None = None
-    _sending: bool = False
-    _told: int = 0
-    _last: HistoryEntry | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        state: State,
+        agent: Agent,
+        saved: bool,
+        changed: Callable[[Conversation], None],
+        ended: Callable[[Conversation], None],
+        always_allow: frozenset[str] = frozenset(),
+    ) -> None:
+        self.state = state
+        self.agent = agent
+        self.saved = saved
+        """Whether the store has it."""
+        self.changed, self.ended = changed, ended
+        self.always_allow = always_allow
+        self.activity = ""
+        """What goes on: "asking", "thinking", "writing", "using read_file", "compacting", "stopping"; empty at rest."""
+        self.approval: Approval | None = None
+        self.trouble: Trouble | None = None
+        self.elsewhere: Holder | None = None
+        """The other process that runs it; it is read-only here meanwhile."""
+        self.allowed: set[str] = set()
+        """Tools that run here without being asked about."""
+        self.streaming: list[tuple[str, list[str]]] = []
+        """What has come of the reply that streams: runs of `"text"` and `"thinking"`, each in pieces."""
+        self._listeners: list[Listener] = []
+        self._task: asyncio.Task[None] | None = None
+        self._again = self._stopping = self._sending = False
+        self._unsaved: _Unsaved | None = None
+        self._told = 0
+        self._last: HistoryEntry | None = None
         self._mark_told()
 
     @property
@@ -308,7 +309,7 @@ class Conversation:
         """Asks the person about a call, unless the tool only reads or was allowed for good."""
         if tool.read_only or call.name in self.allowed or call.name in self.always_allow:
             return True
-        self.approval = Approval(call, tool, asyncio.get_running_loop().create_future())
+        self.approval = Approval(call, tool)
         self.tell_change()
         try:
             return await self.approval.answered

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from operator import is_
 
 from fireside import SavedState
@@ -67,14 +66,14 @@ def own_rows(here: Mapping[str, Conversation], listed: Listing, device: Device, 
         item = own.get(id) or listed.get(id)
         if item is not None:
             row = row_of(item)
-            own[id] = replace(row, unread=device.is_unread(id), pinned=device.is_pinned(id), draft=id in kept)
+            own[id] = row._replace(unread=device.is_unread(id), pinned=device.is_pinned(id), draft=id in kept)
     return own
 
 
 def _row_of(conversation: Conversation) -> Row:
     row = Row.of_state(conversation.state)
     if conversation.approval is not None:
-        return replace(row, status="approval", here=True)
+        return row._replace(status="approval", here=True)
     if conversation.running:
-        return replace(row, status="running", here=True)
-    return row if conversation.saved else replace(row, status="unsaved")
+        return row._replace(status="running", here=True)
+    return row if conversation.saved else row._replace(status="unsaved")

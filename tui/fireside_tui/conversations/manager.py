@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from fireside import Agent, Image, Record, SavedState, State, Store
@@ -376,7 +375,7 @@ class Conversations:
         self._edits += 1
         self.device.restore(id, deleted.device)
         if record is not None:
-            self._listed.put(replace(deleted.row, here=False, unread=False, pinned=False, draft=False))
+            self._listed.put(deleted.row._replace(here=False, unread=False, pinned=False, draft=False))
         self.on_rows()
         return deleted
 

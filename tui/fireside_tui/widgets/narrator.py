@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -37,11 +36,11 @@ class View(Protocol):
         """One less."""
 
 
-@dataclass(slots=True)
 class Gathered:
     """A view in memory, for a conversation that is loaded as a whole."""
 
-    items: dict[str, Item] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.items: dict[str, Item] = {}
 
     def add(self, item: Item) -> None:
         """One more at the end."""
