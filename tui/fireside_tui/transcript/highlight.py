@@ -37,14 +37,19 @@ def language_of(head: str) -> str:
 
 
 def ready(language: str) -> bool:
-    """Whether `highlight` can begin at once. Else a thread makes the lexer meanwhile: the first of a language takes up to
-    0.1 s, to compile its expressions."""
+    """Whether `highlight` can begin at once. Else the next `load` has a thread make the lexer: the first of a language
+    takes up to 0.1 s, to compile its expressions."""
     if not language or language in _lexers:
         return True
-    if language not in _making:
+    _wanted.add(language)
+    return False
+
+
+def load() -> None:
+    """Begins to make the lexers that are wanted. To be called between frames: it slows down what goes on beside it."""
+    for language in _wanted - _making:
         _making.add(language)
         Thread(target=_lexer, args=(language,), daemon=True, name=f"lexer for {language}").start()
-    return False
 
 
 def loading() -> bool:
@@ -55,7 +60,8 @@ def loading() -> bool:
 # None of them goes: a text with more languages than are kept would make lexers for ever, and what is large about a lexer,
 # its compiled expressions, pygments keeps by itself.
 _lexers: dict[str, Any] = {}
-_making: set[str] = set()
+_wanted: set[str] = set()
+_making: set[str] = set()  # those of the wanted ones that a thread is at
 
 
 def _lexer(language: str) -> Any:
@@ -67,6 +73,7 @@ def _lexer(language: str) -> Any:
         except Exception:  # there is none; or it is foreign code that fails, or is not there
             lexer = None
         _lexers[language] = lexer
+        _wanted.discard(language)
         _making.discard(language)
     return _lexers.get(language)
 

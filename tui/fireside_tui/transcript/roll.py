@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from fireside_tui.transcript import layout
 from fireside_tui.transcript.blocks import Block
 from fireside_tui.transcript.doc import Doc, guess
-from fireside_tui.transcript.highlight import ROOT, language_of, ready
+from fireside_tui.transcript.highlight import ROOT, language_of, load, ready
 from fireside_tui.transcript.items import FOLDS, Item
 from fireside_tui.transcript.layout import Laid
 from fireside_tui.transcript.runs import Row, Run
@@ -213,6 +213,7 @@ class Roll:
 
     def code_step(self) -> bool:
         """Reads one more chunk of code whose highlighting waits for it; whether rows changed."""
+        load()
         key = next(iter(self.unsure))
         m = self.index.get(key)
         doc = self.docs.get(key)
