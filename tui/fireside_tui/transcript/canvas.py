@@ -8,8 +8,6 @@ from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.css.styles import RenderStyles
-from textual.dom import DOMNode
 from textual.events import Resize
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
@@ -20,7 +18,6 @@ from textual.widget import Widget
 
 from fireside_tui.transcript.highlight import loading
 from fireside_tui.transcript.items import Item
-from fireside_tui.transcript.look import NAMES, PREFIX
 from fireside_tui.transcript.paint import GUTTER, MARGIN, Mark, Painter
 from fireside_tui.transcript.roll import Roll
 from fireside_tui.transcript.rows import NARROWEST
@@ -286,31 +283,15 @@ class Canvas(HasBar, ScrollView):
         self._drawn.clear()
         return True
 
-    def get_component_styles(self, *names: str) -> RenderStyles:
-        """What the style sheet says of names, worked out when they are first drawn.
-
-        Of all that stand in COMPONENT_CLASSES Textual works it out at the mount and at each change of the focus: 15 ms
-        for these, of which a screen shows a few.
-        """
-        for name in names:
-            if name not in self._component_styles and name.removeprefix(PREFIX) in NAMES:
-                node = DOMNode(classes=name)
-                node._attach(self)
-                self.app.stylesheet.apply(node, animate=False)
-                self._component_styles[name] = node.styles
-        return super().get_component_styles(*names)
-
     def notify_style_update(self) -> None:
         """Takes a new theme, once its styles are there."""
         super().notify_style_update()
         look = (self.app.theme, self.rich_style)
         if look != self._look:  # also called for focus and hover, which change nothing here
             self._look = look
-            self.call_next(self._restyle)  # the component styles still belong to the old theme here
+            self.call_next(self._restyle)
 
     def _restyle(self) -> None:
-        self._component_styles.clear()
-        self._rich_style_cache.clear()
         self._painter.forget()
         self._drawn.clear()
         self._view = []

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from fireside_tui.transcript.cells import cell_len, is_simple
-from fireside_tui.transcript.look import NAMES, PREFIX
+from fireside_tui.transcript.look import LOOKS
 from fireside_tui.transcript.runs import Names, Row
 
 #: Columns left of the text: the cursor's bar and a blank; and one at the right, before the scrollbar.
@@ -38,20 +38,26 @@ class Painter:
         self.widget = widget
         self.styles: dict[Names, Style] = {}
         self._filters: Sequence[LineFilter] | None = None
-        self._background = Color(0, 0, 0)
+        self._ground: Color | None = None
 
     def forget(self) -> None:
         """Another theme."""
         self.styles.clear()
-        self._filters = None
+        self._filters = self._ground = None
+
+    @property
+    def ground(self) -> Color:
+        """The colour behind it all."""
+        if self._ground is None:
+            self._ground = self.widget.background_colors[1]
+        return self._ground
 
     def finished(self, segments: list[Segment], width: int) -> Strip:
         """A strip as the app's filters leave it (the last net for control characters is one, no colours another)."""
         if self._filters is None:
             self._filters = self.widget.get_line_filters()
-            self._background = self.widget.background_colors[1]
         for line_filter in self._filters:
-            segments = line_filter.apply(segments, self._background)
+            segments = line_filter.apply(segments, self.ground)
         return Strip(segments, width)
 
     def blank(self, width: int) -> Strip:
@@ -72,7 +78,7 @@ class Painter:
         if style is None:
             style = self.base
             for name in names:
-                style += self.part("h4" if name in ("h5", "h6") else name)
+                style += self.part(name)
             self.styles[names] = style
         return style
 
@@ -80,12 +86,8 @@ class Painter:
         """The look that one name stands for."""
         if name == "selected":
             return self.widget.screen.get_component_rich_style("screen--selection")
-        if name not in NAMES:
-            return Style.null()
-        part = self.widget.get_component_rich_style(PREFIX + name, partial=True)
-        if part.color is not None:  # a partial style leaves "$text-muted" (with alpha) unblended
-            part += Style(color=self.widget.get_component_rich_style(PREFIX + name).color)
-        return part
+        look = LOOKS.get(name)
+        return look.style(self.widget.app.theme_variables, self.ground) if look else Style.null()
 
     def strip(self, row: Row, width: int, marks: list[Mark], gutter: str) -> Strip:
         """The row as it is painted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: Names of component classes, joined in this order; never made from outside text.
+#: Names of looks, joined in this order; never made from outside text.
 Names = tuple[str, ...]
 
 

@@ -10,7 +10,6 @@ from textual.await_remove import AwaitRemove
 from fireside_tui.transcript.blocks import code_sources
 from fireside_tui.transcript.inline import inline, parser
 from fireside_tui.transcript.items import Item
-from fireside_tui.transcript.look import CSS
 from fireside_tui.transcript.pointer import Pointer
 
 
@@ -20,7 +19,11 @@ class Transcript(Pointer, can_focus=True):
     It knows plain `Item`s only. It follows its end unless one scrolled up, and lays out only what is near the screen.
     """
 
-    DEFAULT_CSS = CSS
+    DEFAULT_CSS = """
+    Transcript {
+        overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; background: $background; color: $foreground;
+    }
+    """
 
     # -- what is shown
     @property

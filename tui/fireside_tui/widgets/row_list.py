@@ -21,6 +21,7 @@ from textual.widget import Widget
 
 from fireside_tui import clock
 from fireside_tui.conversations import Listed, Row, by_day, row_of
+from fireside_tui.looks import Look
 from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.bar import HasBar
 
@@ -43,6 +44,21 @@ MEANINGS = {
     "✎": "an unsent draft",
 }
 
+LOOKS = {
+    "heading": Look("text-muted", "bold"),
+    "row": Look("foreground", ground="surface"),
+    "open": Look("text-primary", "bold"),
+    "cursor": Look("block-cursor-foreground", ground="block-cursor-background"),
+    "cursor-off": Look(ground="panel"),
+    "hover": Look(ground="panel"),
+    "running": Look("text-accent", "bold"),
+    "asks": Look("text-warning", "bold"),
+    "failed": Look("text-error", "bold"),
+    "unread": Look("primary", "bold"),
+    "draft": Look("text-muted"),
+    "empty": Look("text-muted"),
+}
+
 KEPT = 1_000
 """So many drawn rows are kept."""
 
@@ -50,11 +66,6 @@ KEPT = 1_000
 class RowList(HasBar, ScrollView, can_focus=True):
     """Conversations by day. `show` gives it rows; the cursor stays on its conversation."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"rows--{name}"
-        for name in ("heading", "row", "open", "cursor", "cursor-off", "hover", "running", "asks", "failed", "unread",
-                     "draft", "empty")
-    }  # fmt: skip
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Up", show=False),
         Binding("down,j", "move(1)", "Down", show=False),
@@ -241,11 +252,7 @@ class RowList(HasBar, ScrollView, can_focus=True):
     def _style(self, name: str) -> Style:
         style = self._styles.get(name)
         if style is None:
-            whole = self.get_component_rich_style(f"rows--{name}")
-            partial = self.get_component_rich_style(f"rows--{name}", partial=True)
-            # a muted colour is blended in the whole style only (Textual 8.2.8)
-            colour = whole.color if partial.color is not None else None
-            style = self._styles[name] = partial + Style(color=colour, bgcolor=whole.bgcolor if name == "row" else None)
+            style = self._styles[name] = LOOKS[name].style(self.app.theme_variables, self.background_colors[1])
         return style
 
     def render_lines(self, crop: Region) -> list[Strip]:

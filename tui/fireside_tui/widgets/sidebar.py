@@ -95,18 +95,6 @@ class Sidebar(Pane, Vertical):
         #sidebar-below { height: auto; padding: 0 1; color: $text-muted; display: none; }
         &.-asks #sidebar-below { display: block; background: $warning-muted; color: $text-warning; }
         &.-offers #sidebar-below { display: block; }
-        .rows--heading { color: $text-muted; text-style: bold; }
-        .rows--row { color: $foreground; background: $surface; }
-        .rows--open { color: $text-primary; text-style: bold; }
-        .rows--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
-        .rows--cursor-off { background: $panel; }
-        .rows--hover { background: $panel; }
-        .rows--running { color: $text-accent; text-style: bold; }
-        .rows--asks { color: $text-warning; text-style: bold; }
-        .rows--failed { color: $text-error; text-style: bold; }
-        .rows--unread { color: $primary; text-style: bold; }
-        .rows--draft { color: $text-muted; }
-        .rows--empty { color: $text-muted; }
     }
     """
 
