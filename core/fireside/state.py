@@ -137,10 +137,15 @@ class State(Entries):
     @property
     def status(self) -> Status:
         """Where the conversation stands: see the table of `fireside list`. It asks the lock where a run is open."""
-        status = stored_status(self._fold)
+        status = self.stored_status
         if status == "running" and not self._running and not (self._store and self._store.holder(self._id)):
             return "interrupted"
         return status
+
+    @property
+    def stored_status(self) -> Status:
+        """`status` as far as the history tells, without a look at the store: an open run is `"running"`, whoever holds it."""
+        return stored_status(self._fold)
 
     # -- predicates, for `until`
 

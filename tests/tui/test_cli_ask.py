@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from fireside import FileStore, State
+from fireside_tui.cli.ask import _ended_by_signals
 from fireside_tui.cli.frame import run, words
 
 from tests.support import ApiServer, Disconnect, Fin, HttpError, Say, Term, ToolUse, clean_env, fireside_command
@@ -103,6 +104,20 @@ def test_a_conversation_goes_on_with_what_was_said(ask: Any, api: ApiServer, sto
     assert [block["text"] for content in said for block in content] == ["first", "one", "second", "two", "third"]
     assert "Be short." in json.dumps(body["system"]), "the conversation keeps the system prompt it was begun with"
     assert only(store).answer == "three"
+
+
+def test_a_system_prompt_that_was_taken_away_in_the_app_stays_away(
+    ask: Any, api: ApiServer, store: FileStore, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("FIRESIDE_SYSTEM", "Be long.")
+    api.reply("one", "two")
+    assert ask("-p", "first")[0] == 0
+    assert "Be long." in json.dumps(api.messages[-1].body["system"])
+    state = only(store)
+    state.data["fireside"] = {"system": ""}
+    store.save(state)
+    assert ask("-p", "second", "--continue")[0] == 0
+    assert "system" not in api.messages[-1].body
 
 
 def test_a_pipe_is_joined_to_the_question(ask: Any, api: ApiServer) -> None:
@@ -336,6 +351,23 @@ def test_an_agent_that_is_none_is_one_line(
     assert told in err
     assert len(err.splitlines()) == 1
     assert store.list() == []
+
+
+def test_an_agent_without_a_name_is_the_one_called_agent(ask: Any, api: ApiServer, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("from fireside import Agent\nagent = Agent('claude-sonnet-5-5')\n")
+    api.reply("hello", "again")
+    assert ask("-p", "hi", "--agent", f"{file}")[:2] == (0, "hello\n")
+    assert ask("-p", "hi", "--agent", f"{file}:")[:2] == (0, "again\n")
+
+
+def test_a_signal_that_is_to_be_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with _ended_by_signals():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize(

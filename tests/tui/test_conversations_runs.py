@@ -8,6 +8,7 @@ from pathlib import Path
 from fireside import FileStore, ProviderError, ToolError, tool
 from fireside.testing import FakeModel, tool_call
 from fireside_tui.conversations import Conversation, Listener
+from fireside_tui.conversations.approval import call_line
 
 from tests.tui.conversations_support import Gate, all_of, saved_kinds
 
@@ -91,8 +92,8 @@ async def test_editing_a_message_forks_before_it(tmp_path: Path) -> None:
     for text in ("one", "two"):
         await talk.send(text)
         await talk.finished()
-    seq = [entry.seq for entry in talk.state.history if entry.kind == "user"][1]
-    fork = await conversations.edit_and_send(talk, seq, "zwei")
+    message = [entry for entry in talk.state.history if entry.kind == "user"][1]
+    fork = await conversations.edit_and_send(talk, message, "zwei")
     await fork.finished()
     assert [message.text for message in model.requests[-1].messages] == ["one", "a", "zwei"]
     assert [entry.text for entry in talk.state.history if entry.kind == "user"] == ["one", "two"]
@@ -121,7 +122,7 @@ async def test_a_call_waits_for_the_person(tmp_path: Path) -> None:
     class Asks(Listener):
         def on_change(self, conversation: Conversation) -> None:
             if conversation.approval is not None:
-                asked.put_nowait(conversation.approval.line)
+                asked.put_nowait(call_line(conversation.approval.call))
 
     talk.listen(Asks())
     await talk.send("Do it")

@@ -17,6 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.filter import Monochrome, NoColor
 from textual.reactive import Reactive
 from textual.theme import Theme
 from textual.widget import Widget
@@ -57,6 +58,7 @@ class FiresideApp(App[int]):
     CSS = """
     Screen { background: $background; color: $foreground; }
     ToastRack { dock: top; align: right top; margin: 2 0 0 0; }
+    ModalScreen ToastRack { dock: bottom; align: right bottom; margin: 0; }
     Toast { max-width: 60; margin: 0 0 1 0; }
     """
 
@@ -91,6 +93,12 @@ class FiresideApp(App[int]):
     def available_themes(self) -> dict[str, Theme]:
         """The app's own themes, and Textual's."""
         return {**THEMES, **super().available_themes}
+
+    def watch_theme(self) -> None:
+        """Without colours: what Textual chose for the theme at the start would paint another one black on black."""
+        if self.no_color:
+            fit = NoColor if self.native_ansi_color else Monochrome
+            self._filters[:] = [fit() if isinstance(one, NoColor | Monochrome) else one for one in self._filters]
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's driver, with a sound way for pastes."""
@@ -173,7 +181,7 @@ class FiresideApp(App[int]):
         try:
             await self._open_store()
         finally:
-            _collect_garbage()
+            _start_collecting()
 
     async def _load(self) -> tuple[Conversations, str, Conversation | Exception | None]:
         """The store, what is wrong with it, and the conversation that was asked for: in threads, while the screen is made."""
@@ -218,7 +226,7 @@ class FiresideApp(App[int]):
             self._show_first(first)
             main.appear()
             await main.painted()
-        _collect_garbage()  # a store that is far away may take long to tell its list
+        _start_collecting()  # a store that is far away may take long to tell its list
         await (listed or conversations.refresh())
         if self._resume and not isinstance(first, Conversation) and main.current is not None and main.current.empty:
             id = resumed(self._resume, conversations.rows) or self._resume
@@ -318,7 +326,7 @@ class FiresideApp(App[int]):
                 widget.refresh()
 
 
-def _collect_garbage() -> None:
+def _start_collecting() -> None:
     """The start is over: what it made is left out, or the first collection would go through all of it."""
     gc.freeze()
     gc.enable()

@@ -43,7 +43,7 @@ COMMANDS: tuple[Command, ...] = (
             argument="words"),
     Command("rename", "Rename", "Gives the conversation another title", "Conversation", argument="title"),
     Command("pin", "Pin or unpin", "Keeps the conversation at the top of the list", "Conversation"),
-    Command("fork", "Fork", "Copies the conversation, to go on from here twice", "Conversation"),
+    Command("fork", "Fork", "Copies the conversation, to go two ways from here", "Conversation"),
     Command("export", "Export", "Writes the conversation to a file: .md or .json", "Conversation", argument="file"),
     Command("copy_id", "Copy id", "Copies the id of the conversation", "Conversation"),
     Command("checkpoint", "Checkpoint", "Names this point, to come back to", "Conversation", argument="name"),

@@ -54,11 +54,14 @@ class Device:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.error: OSError | None = None
-        """Why the last flush failed; `None` after one that went well."""
+        """Why the file could not be read at the start, or the last flush failed; `None` after one that went well."""
         self._values: dict[str, dict[str, Any]] = {section: {} for section in _SECTIONS}
         self._changes: dict[tuple[str, str], Any] = {}
         self._guard = threading.Lock()
-        self._take(self._read())
+        try:
+            self._take(self._read())
+        except OSError as error:
+            self.error = error
 
     # -- what it knows
 
@@ -168,10 +171,10 @@ class Device:
                     read[section][id] = value
 
     def _read(self) -> dict[str, dict[str, Any]]:
-        """The file's sections; a file that is lost or damaged has none."""
+        """The file's sections; a file that is lost or damaged has none. Raises `OSError` for one that can't be read now."""
         raw: Any = {}
         if self.path is not None:
-            with contextlib.suppress(OSError, ValueError, RecursionError):
+            with contextlib.suppress(FileNotFoundError, ValueError, RecursionError):
                 raw = json.loads(self.path.read_bytes())
         sections = raw if isinstance(raw, dict) else {}
         return {name: dict(sections[name]) if isinstance(sections.get(name), dict) else {} for name in _SECTIONS}

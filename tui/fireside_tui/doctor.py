@@ -20,18 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fireside_tui.no_key import WHAT_TO_DO
+from fireside_tui.no_key import WHAT_TO_DO, credentials
 
 Verdict = Literal["ok", "note", "wrong", ""]
-
-CREDENTIALS = (
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_PROFILE",
-    "ANTHROPIC_IDENTITY_TOKEN",
-    "ANTHROPIC_IDENTITY_TOKEN_FILE",
-)
-"""The environment variables that give credentials, in the order in which the SDK asks for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +112,8 @@ def _model(config: Any) -> Iterator[Finding]:
 
 
 def _credentials(*, needed: bool) -> Finding:
-    found = next((name for name in CREDENTIALS if os.environ.get(name, "").strip()), None)
-    if found is not None:
-        return Finding("Model", "credentials", f"{found} is set")
-    folder = Path(os.environ.get("ANTHROPIC_CONFIG_DIR") or Path.home() / ".config" / "anthropic")
-    if (folder / "active_config").exists() or any(folder.glob("configs/*.json")):
-        return Finding("Model", "credentials", f"a profile in {folder}")
+    if found := credentials():
+        return Finding("Model", "credentials", found)
     if not needed:
         return Finding("Model", "credentials", "none, and none are needed")
     text = f"none: {WHAT_TO_DO}; or name a server of your own as base_url"

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+from pathlib import Path
+
 SET_IT = "set ANTHROPIC_API_KEY in the shell and start again"
 WHAT_TO_DO = f"{SET_IT}; the offline demo needs none: fireside --model demo, or /model demo in the app"
 
-_FOR_PROGRAMS = "; set ANTHROPIC_API_KEY, or pass api_key="
-"""Where the library begins to tell those who call it what to do: who uses the app has nothing to pass."""
+CREDENTIALS = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_PROFILE",
+    "ANTHROPIC_IDENTITY_TOKEN",
+    "ANTHROPIC_IDENTITY_TOKEN_FILE",
+)
+"""The environment variables that give credentials, in the order in which the SDK asks for them."""
+
+
+def credentials() -> str:
+    """Where credentials seem to be, in words; empty where none are. It looks, and connects to nothing."""
+    found = next((name for name in CREDENTIALS if os.environ.get(name, "").strip()), None)
+    if found is not None:
+        return f"{found} is set"
+    folder = Path(os.environ.get("ANTHROPIC_CONFIG_DIR") or Path.home() / ".config" / "anthropic")
+    with contextlib.suppress(OSError):
+        if (folder / "active_config").exists() or any(folder.glob("configs/*.json")):
+            return f"a profile in {folder}"
+    return ""
 
 
 def what_happened(text: str) -> str:
-    """The library's words about credentials without its advice.
+    """The library's words about credentials without its advice: who uses the app has no `api_key` to pass.
 
-    >>> what_happened("no key; set ANTHROPIC_API_KEY, or pass api_key=…")
-    'no key'
+    >>> what_happened("no key; set ANTHROPIC_API_KEY, or pass api_key=…; without a key, … (request id r1)")
+    'no key (request id r1)'
     """
-    return text.partition(_FOR_PROGRAMS)[0]
+    return re.sub(r"; set ANTHROPIC_API_KEY, or pass api_key=.*?(?= \(request id|$)", "", text)
 
 
 def for_a_person(text: str) -> str:

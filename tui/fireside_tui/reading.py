@@ -26,9 +26,11 @@ class Call:
 
     @property
     def outcome(self) -> str:
-        """`"done"`, `"failed"` or `"no result"`."""
+        """`"done"`, `"failed"`, `"unknown: may have run"` or `"no result"`."""
         if self.result is None:
             return "no result"
+        if self.result.text.startswith(UNKNOWN):
+            return "unknown: may have run"
         return "failed" if self.result.is_error else "done"
 
 
@@ -68,6 +70,8 @@ class Note:
 Passage: TypeAlias = Said | Note
 
 COMING = "still coming"
+UNKNOWN = "(unknown: the run stopped"
+"""How the result of a call begins that may have run."""
 WHOLE = ("end_turn", "tool_use", "stop_sequence", "pause_turn")
 
 
@@ -87,6 +91,7 @@ class _Reader:
         self.partial: tuple[int, int] | None = None
         self.streamed: dict[int, tuple[str, str]] = {}
         self.partial_at: datetime | None = None
+        self.late: list[Said] = []  # said while a reply streamed: they stand after it
         self.checkpoints = {checkpoint.seq: checkpoint.message for checkpoint in state.checkpoints}
 
     def take(self, entry: HistoryEntry) -> None:
@@ -100,8 +105,8 @@ class _Reader:
             return
 
     def _user(self, entry: HistoryEntry) -> None:
-        self.end_partial()
-        self.passages.append(Said("you", entry.at, list(entry.read_blocks())))
+        said = Said("you", entry.at, list(entry.read_blocks()))
+        (self.late if self.streamed else self.passages).append(said)
 
     def _reply(self, entry: HistoryEntry) -> None:
         from fireside.messages import ToolCall
@@ -119,6 +124,7 @@ class _Reader:
         self.passages.append(
             Said("claude", entry.at, parts, content.get("model", ""), "" if reason in WHOLE else reason)
         )
+        self.end_partial()
 
     def _partial_reply(self, entry: HistoryEntry) -> None:
         content = entry.content
@@ -138,6 +144,11 @@ class _Reader:
             parts = [Text(words) if kind == "text" else Thinking(words) for kind, words in self.streamed.values()]
             self.passages.append(Said("claude", self.partial_at, list(parts), cut=cut))
         self.partial, self.streamed = None, {}
+        self.passages += self.late
+        self.late = []
+
+    def _run_start(self, entry: HistoryEntry) -> None:
+        self.end_partial()
 
     def _tool_result(self, entry: HistoryEntry) -> None:
         if entry.call is not None and (call := self.calls.get((entry.call.id, entry.call.n))):

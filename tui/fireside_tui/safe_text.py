@@ -1,18 +1,13 @@
 """The one door through which outside text reaches the screen: no markup, nothing that a terminal acts on.
 
-Knows nothing of Textual, so that the command line can use it too; `ControlFilter`, the last net under the app, is
-loaded on first use only.
+Knows nothing of Textual, so that the command line can use it too; the last net under the app is in `control_filter`.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from fireside_tui.control_filter import ControlFilter as ControlFilter
-
-__all__ = ["JOINER", "UNSAFE", "ControlFilter", "safe", "safe_line", "without_stray_joiners"]
+__all__ = ["JOINER", "UNSAFE", "safe", "safe_line", "without_stray_joiners"]
 
 #: Every character that may move the cursor, start a command, turn the reading direction or hide text.
 UNSAFE = re.compile(
@@ -80,11 +75,3 @@ def safe_line(text: str, width: int | None = None) -> str:
     if cell_len(line) <= width:
         return line
     return set_cell_size(line, width - 1).rstrip() + "…" if width > 0 else ""
-
-
-def __getattr__(name: str) -> Any:
-    if name == "ControlFilter":
-        from fireside_tui.control_filter import ControlFilter
-
-        return ControlFilter
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from fireside.history import HistoryEntry
 
 if TYPE_CHECKING:
-    from fireside.stores.base import SavedState, Store
+    from fireside import Record, SavedState, Store
 
 T = TypeVar("T")
 VERSION = 1
@@ -97,7 +97,8 @@ class SearchIndex:
         `progress(done, of)` is called after each; what it raises ends the update, and what is done stays. Raises what
         the store's `list` raises; a conversation that can't be read is left for the next time.
         """
-        return self._tried(lambda db: self._update(db, progress))
+        rows = self._store.list()
+        return self._tried(lambda db: self._update(db, rows, progress))
 
     def search(self, query: str, limit: int = 50) -> list[Hit]:
         """The conversations that hold all words of the query in one place, best first. It never raises for a query.
@@ -112,14 +113,12 @@ class SearchIndex:
     def _tried(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Does the work; once more with a fresh file where the old one is damaged, and in memory where that fails too."""
         with self._guard:
-            for place in (str(self._path), str(self._path)):
+            for _ in range(2):
                 try:
-                    return work(self._open(place))
+                    return work(self._open(str(self._path)))
                 except (sqlite3.DatabaseError, OSError) as error:
                     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
                         raise
-                    if isinstance(error, OSError) and self._db is not None:
-                        raise  # the store's
                     self.close()
                     for suffix in ("", "-wal", "-shm"):
                         with contextlib.suppress(OSError):
@@ -145,8 +144,9 @@ class SearchIndex:
 
     # -- taking in
 
-    def _update(self, db: sqlite3.Connection, progress: Callable[[int, int], object] | None) -> int:
-        rows = self._store.list()
+    def _update(
+        self, db: sqlite3.Connection, rows: list[SavedState], progress: Callable[[int, int], object] | None
+    ) -> int:
         known: dict[str, str] = dict(db.execute("SELECT id, mark FROM conversation"))
         changed = [row for row in rows if known.get(row.id) != _mark(row)]
         gone = known.keys() - {row.id for row in rows}
@@ -155,16 +155,17 @@ class SearchIndex:
                 for state_id in gone:
                     _forget(db, state_id)
         for done, row in enumerate(changed, 1):
-            with contextlib.suppress(OSError, ValueError):
-                self._take(db, row)
+            try:
+                record = self._store.read(row.id)
+            except Exception:  # whatever a store raises; the next update tries again
+                record = None
+            if record is not None:
+                self._take(db, row, record)
             if progress is not None:
                 progress(done, len(changed))
         return len(changed) + len(gone)
 
-    def _take(self, db: sqlite3.Connection, row: SavedState) -> None:
-        record = self._store.read(row.id)
-        if record is None:
-            return
+    def _take(self, db: sqlite3.Connection, row: SavedState, record: Record) -> None:
         begun = row.created_at.isoformat()
         with _written(db):
             old = db.execute("SELECT begun, last FROM conversation WHERE id = ?", (row.id,)).fetchone()

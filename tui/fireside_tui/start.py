@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from fireside import Agent, Record, Store, open_store
@@ -12,7 +11,7 @@ from fireside import Agent, Record, Store, open_store
 from fireside_tui.config import Config, Paths
 from fireside_tui.conversations import Conversations, Row, explain
 from fireside_tui.device import Device
-from fireside_tui.no_key import SET_IT
+from fireside_tui.no_key import SET_IT, credentials
 
 NO_KEY = f"No API key: {SET_IT}. Or:"
 
@@ -70,31 +69,10 @@ def _agent(config: Config, model: str) -> Agent:
 
 
 def missing_for(agent: Agent) -> str:
-    """What is missing for an answer of Anthropic's own server, in one line; empty where nothing seems to be.
-
-    It looks, and connects to nothing.
-    """
+    """What is missing for an answer of Anthropic's own server, in one line; empty where nothing seems to be."""
     if not agent.model.name.startswith("claude-"):
         return ""
-    if any(os.environ.get(name) for name in _CREDENTIALS):
-        return ""
-    folder = Path(os.environ.get("ANTHROPIC_CONFIG_DIR") or Path.home() / ".config" / "anthropic")
-    try:
-        if any((folder / "configs").glob("*.json")):
-            return ""
-    except OSError:
-        pass
-    return NO_KEY
-
-
-_CREDENTIALS = (
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
-    "ANTHROPIC_PROFILE",
-    "ANTHROPIC_IDENTITY_TOKEN",
-    "ANTHROPIC_IDENTITY_TOKEN_FILE",
-)
+    return "" if os.environ.get("ANTHROPIC_BASE_URL") or credentials() else NO_KEY
 
 
 def resumed(start: str, rows: Iterable[Row]) -> str | None:

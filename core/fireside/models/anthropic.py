@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from time import monotonic
+from time import monotonic, thread_time
 from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ContextTooLongError, ProviderError
@@ -23,8 +23,8 @@ IDLE_TIMEOUT = 90.0
 """How many seconds a server may be silent. While it has nothing to say, the API sends pings, which count."""
 CONNECT_TIMEOUT = 15.0
 GATHER, AT_ONCE = 0.04, 0.0005
-"""After a piece that was waited for (longer than `AT_ONCE` seconds), nothing is read for `GATHER` seconds: to read one
-piece from the network costs as much as to read all that came by then."""
+"""After a piece that was waited for (the thread was idle for longer than `AT_ONCE` seconds), nothing is read for `GATHER`
+seconds: to read one piece from the network costs as much as to read all that came by then."""
 
 
 class AnthropicModel:
@@ -76,15 +76,16 @@ class AnthropicModel:
             try:
                 self._check_stream(events.response.headers.get("content-type", ""))
                 reader = ReplyReader(self.name, events.response.headers.get("request-id"))
-                asked = monotonic()
+                asked, worked = monotonic(), thread_time()
                 async for event in events:
-                    waited = monotonic() - asked > AT_ONCE
+                    # on a slow machine the work on a piece takes as long: that is no wait, and there may be more of them
+                    waited = (monotonic() - asked) - (thread_time() - worked) > AT_ONCE
                     deltas = list(reader.take(event))
                     for delta in deltas:
                         yield delta
                     if deltas and waited:
                         await asyncio.sleep(GATHER)
-                    asked = monotonic()
+                    asked, worked = monotonic(), thread_time()
             finally:
                 await events.close()
         except ProviderError:

@@ -88,7 +88,7 @@ The eight planets, from the Sun outwards:
 | Uranus | 25,362 | 17.2 | 28 |
 | Neptune | 24,622 | 16.1 | 16 |
 
-A day is here the time from noon to noon. *Venus* turns so slowly, and backwards, that its day lasts longer than half \
+A day here is the time from noon to noon. *Venus* turns so slowly, and backwards, that its day lasts longer than half \
 of its year.
 """
 
@@ -117,7 +117,7 @@ I should not claim to be Claude.
 """
 
 NO_TOOLS = """\
-I would call a tool now, but this conversation offers me none. In a script it takes five lines:
+I would call a tool now, but this conversation offers me none. In a script it takes a few lines:
 
 ```python
 from datetime import datetime

@@ -9,6 +9,7 @@ import gc
 import json
 import logging
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +21,7 @@ from anyio._backends._asyncio import SocketStream
 from fireside.errors import AuthError, ContextTooLongError, OverloadedError, ProviderError, RateLimitError
 from fireside.messages import Image, Message, Reply, Text, Thinking, ToolCall, ToolResult, Unknown
 from fireside.models import Delta, anthropic_wire
-from fireside.models.anthropic import AnthropicModel
+from fireside.models.anthropic import GATHER, AnthropicModel
 from fireside.models.anthropic_client import _certificates, _clients
 from fireside.requests import Request, ToolSpec, build
 from fireside.state import State
@@ -117,6 +118,30 @@ class TestAReply:
         api.reply(Say(support.ToolUse("look", raw=raw, chunk=4096)))
         reply = await whole(model(api), asking(tools=[TOOL]))
         assert (reply.calls[0].args, reply.calls[0].unreadable) == ({}, raw)
+
+    async def test_work_on_the_pieces_is_no_wait_for_them(self, api: ApiServer, monkeypatch: Any) -> None:
+        """On a slow machine each piece takes a while; to pause at each of them would let the answer fall behind."""
+        from anthropic._streaming import ServerSentEvent
+
+        read, sleep, pauses = ServerSentEvent.json, asyncio.sleep, []
+
+        def slow(event: ServerSentEvent) -> Any:
+            until = time.thread_time() + 0.002
+            while time.thread_time() < until:
+                pass
+            return read(event)
+
+        async def counted(delay: float, result: Any = None) -> Any:
+            if delay == GATHER:
+                pauses.append(delay)
+            return await sleep(delay, result)
+
+        api.reply(Say(support.Text("word " * 100, chunk=5)))
+        monkeypatch.setattr(ServerSentEvent, "json", slow)
+        monkeypatch.setattr(asyncio, "sleep", counted)
+        deltas, _ = await parts(model(api), asking())
+        assert len(deltas) >= 99
+        assert len(pauses) < 30
 
     async def test_thinking_streams_and_goes_back_to_the_letter(self, api: ApiServer) -> None:
         thought = " hm, \n hm \u2028 é "

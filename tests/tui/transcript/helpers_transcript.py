@@ -177,9 +177,6 @@ class Chat(App):
     def on_transcript_cursor_moved(self, message):
         self.seen.append(("cursor", message.key))
 
-    def on_transcript_fold_changed(self, message):
-        self.seen.append(("fold", message.key, message.folded))
-
 
 def conversation(count: int, text: str = "") -> list[Item]:
     return [

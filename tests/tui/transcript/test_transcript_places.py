@@ -142,7 +142,6 @@ async def test_unfolding_keeps_the_line_in_place():
         await pilot.press("enter")
         await drawn(pilot, transcript)
         assert "▸ look()" in shown(transcript)[y]
-        assert [e for e in app.seen if e[0] == "fold"] == [("fold", "t", False), ("fold", "t", True)]
 
 
 async def test_folding_what_one_reads_goes_to_its_line():

@@ -60,9 +60,10 @@ def load_agent(place: str) -> Agent:
     from fireside import Agent
 
     file, _, name = place.rpartition(":") if ":" in place and not place.endswith(".py") else (place, "", "agent")
+    name = name or "agent"
     module = _module(Path(file).expanduser())
     there = [key for key, value in vars(module).items() if isinstance(value, Agent)]
-    if not hasattr(module, name or "agent"):
+    if not hasattr(module, name):
         has = f"it has {', '.join(there)}" if there else "it makes no Agent"
         raise click.UsageError(f"{file} has no {name!r}; {has}. Give --agent {file}:NAME")
     found = getattr(module, name)

@@ -71,14 +71,12 @@ def ask(given: Given, question: str, *, resume: str | None, newest: bool, agent_
 
 def _with_own_settings(agent: Agent, state: State, options: dict[str, Any]) -> Agent:
     """A conversation keeps the model and the system prompt that it was begun with, as in the app; options go before."""
-    from fireside_tui.conversations.conversation import SETTINGS
+    from fireside_tui.conversations.conversation import SETTINGS, own_settings
 
     chosen = {key: options[key] for key in ("model", "system") if options.get(key)}
     if chosen and len(state.history) == 1:  # it begins here
         state.data[SETTINGS] = chosen
-    kept = state.data.get(SETTINGS)
-    own = {key: kept[key] for key in ("model", "system", "effort") if kept.get(key)} if isinstance(kept, dict) else {}
-    changes = {key: value for key, value in own.items() if key not in chosen}
+    changes = {key: value for key, value in own_settings(state).items() if key not in chosen}
     return agent.copy(**changes) if changes else agent
 
 
@@ -101,7 +99,8 @@ def _ended_by_signals() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    ended_by = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]  # nohup's
+    before = {number: signal.signal(number, end) for number in ended_by}
     try:
         yield
     finally:

@@ -23,7 +23,7 @@ STATUSES = {
     "running": "a run works on it at the moment",
     "approval": "a tool call waits for your yes or no",
     "waiting": "answered; your turn",
-    "interrupted": "its process died in a run; opening it goes on",
+    "interrupted": "its process died in a run; Ctrl+R in the app goes on, or fireside -p --resume ID",
     "failed": "the last run failed",
     "limit": "the last run came to its limit",
     "finished": "its task is done",

@@ -47,6 +47,10 @@ class Lazy(click.Group):
         if ctx.params.get("question") is not None and args[0] not in COMMANDS:
             told = "is one argument: put it in quotes" if ctx.params["question"] else "stands right behind -p"
             raise click.UsageError(f"the question {told}", ctx)
+        if args[0] not in COMMANDS and " " in args[0].strip():
+            raise click.UsageError(
+                f"there is no such command; a question stands behind -p: fireside -p {args[0]!r}", ctx
+            )
         if args[0] not in COMMANDS and (near := difflib.get_close_matches(args[0], COMMANDS, 1)):
             raise click.UsageError(f"there is no command {args[0]!r}; did you mean {near[0]!r}?", ctx)
         return super().resolve_command(ctx, args)

@@ -27,11 +27,6 @@ class Approval:
         self.tool = tool
         self.answered: asyncio.Future[bool | str] = asyncio.get_running_loop().create_future()
 
-    @property
-    def line(self) -> str:
-        """The call as one writes it."""
-        return call_line(self.call)
-
     def answer(self, allowed: bool | str) -> None:
         """Gives the answer; a second one does nothing."""
         if not self.answered.done():

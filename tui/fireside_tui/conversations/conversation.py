@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fireside_tui.conversations.approval import Approval
 from fireside_tui.conversations.attach import with_files
+from fireside_tui.conversations.rows import Status
 from fireside_tui.conversations.trouble import Trouble, explain, file_trouble
 
 if TYPE_CHECKING:
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
 
 SETTINGS = "fireside"
 """The key of `state.data` that holds the settings of a conversation: its model, its system prompt, its effort."""
+
+
+def own_settings(state: State) -> dict[str, Any]:
+    """What `Agent.copy` takes, for a conversation with settings of its own; an empty prompt or effort is none at all."""
+    kept = state.data.get(SETTINGS)
+    if not isinstance(kept, dict):
+        return {}
+    known = ("model", "system", "effort", "thinking")
+    return {key: kept[key] or None for key in known if key in kept and (kept[key] or key != "model")}
 
 
 class NotSavedError(Exception):
@@ -105,6 +115,12 @@ class Conversation:
         return self._task is not None
 
     @property
+    def status(self) -> Status:
+        """The State's status; who holds an open run is known from the last look at the store, which is not asked."""
+        status = self.state.stored_status
+        return "interrupted" if status == "running" and not self.running and self.elsewhere is None else status
+
+    @property
     def unsaved(self) -> bool:
         """Whether it holds a message that could not be saved."""
         return self._unsaved is not None
@@ -176,7 +192,8 @@ class Conversation:
     async def send(self, text: str, files: tuple[str, ...] = (), images: tuple[Image, ...] = ()) -> None:
         """Saves a message, then runs. Raises `NotSavedError`, and `ValueError` for a message or a file that can't be.
 
-        After a `NotSavedError` the same message saves the same entry; another one takes the unsaved entry back first.
+        After a `NotSavedError` the same message saves the same entry, with its pictures; another one takes the unsaved
+        entry back first.
         """
         if self._sending:
             return
@@ -191,10 +208,13 @@ class Conversation:
 
     async def _save_message(self, text: str, files: tuple[str, ...], images: tuple[Image, ...]) -> None:
         unsaved = self._unsaved
-        if unsaved is not None and (unsaved.text, unsaved.files, unsaved.images) != (text, files, images):
+        same = unsaved is not None and (unsaved.text, unsaved.files) == (text, files)
+        if unsaved is not None and not (same and images in ((), unsaved.images)):
             self.take_back()
             unsaved = None
         if unsaved is None:
+            if self.empty and self.agent.model.name == "demo":  # else the next start would ask for a key
+                self.state.data[SETTINGS] = {**self.settings, "model": "demo"}
             try:
                 words, pictures = await asyncio.to_thread(with_files, text, files)
             except OSError as error:

@@ -8,7 +8,7 @@ from operator import is_
 from fireside import SavedState
 
 from fireside_tui.conversations.conversation import Conversation
-from fireside_tui.conversations.rows import Listed, Row, in_order, row_of
+from fireside_tui.conversations.rows import UNTITLED, Listed, Row, in_order, row_of
 from fireside_tui.device import Device
 
 
@@ -71,7 +71,8 @@ def own_rows(here: Mapping[str, Conversation], listed: Listing, device: Device, 
 
 
 def _row_of(conversation: Conversation) -> Row:
-    row = Row.of_state(conversation.state)
+    state = conversation.state
+    row = Row(state.id, state.title or UNTITLED, conversation.status, state.updated_at)
     if conversation.approval is not None:
         return row._replace(status="approval", here=True)
     if conversation.running:

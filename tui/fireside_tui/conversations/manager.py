@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fireside import Agent, Image, Record, SavedState, State, Store
+from fireside import Agent, HistoryEntry, Image, Record, SavedState, State, Store
 
-from fireside_tui.conversations.conversation import SETTINGS, Conversation
+from fireside_tui.conversations.conversation import SETTINGS, Conversation, NotSavedError, own_settings
 from fireside_tui.conversations.listing import Listing, own_rows
 from fireside_tui.conversations.routes import Routes, approval_of
 from fireside_tui.conversations.rows import Listed, Row, row_of
@@ -112,13 +112,16 @@ class Conversations:
         over, self.trouble = self.trouble is not None, None
         before, self._listed = self._listed, listed
         changed, self.glanced = changed or self.glanced, False
-        for id, conversation in list(self._open.items()):
-            row = listed.get(id)
-            if isinstance(row, SavedState):
-                await self._catch_up(conversation, row)
-            elif before.get(id) is not None:
-                await self._let_vanish(conversation)
-        if changed or over:
+        try:
+            for id, conversation in list(self._open.items()):
+                row = listed.get(id)
+                if isinstance(row, SavedState):
+                    await self._catch_up(conversation, row, moved=row is not before.get(id))
+                elif before.get(id) is not None:
+                    await self._let_vanish(conversation)
+        except Exception as error:  # a store that is gone again; the next look may find it
+            self.trouble = explain(error)
+        if changed or over or self.trouble is not None:
             self.on_rows()
 
     async def _list(self) -> tuple[Listing, bool]:
@@ -130,8 +133,11 @@ class Conversations:
             if edits == self._edits:
                 return found
 
-    async def _catch_up(self, conversation: Conversation, row: SavedState) -> None:
-        """What another process did to an open conversation is read again, and where it runs is said."""
+    async def _catch_up(self, conversation: Conversation, row: SavedState, *, moved: bool) -> None:
+        """What another process did to an open conversation is read again, and where it runs is said.
+
+        `moved`: the store may have more of it than at the last look. While it runs elsewhere that is what streams.
+        """
         if conversation.running or conversation.sending or conversation.unsaved:
             return
         if row.id in self._gone:  # brought back
@@ -147,7 +153,7 @@ class Conversations:
             conversation.elsewhere = holder
             conversation.trouble = None if over else conversation.trouble
             conversation.tell_change()
-        if behind or ended:
+        if behind or ended or (moved and holder is not None):
             with contextlib.suppress(LookupError, ValueError, OSError):
                 loaded = await self.store.aload(row.id)
                 if not (conversation.running or conversation.sending or conversation.unsaved):
@@ -199,7 +205,7 @@ class Conversations:
                 self._gone.discard(id)
                 self._open.pop(id, None)
             conversation = self._open.get(id) or self._add(state, saved=saved)
-            if saved and state.status == "running":
+            if saved and state.stored_status == "running":
                 conversation.elsewhere = await asyncio.to_thread(self.store.holder, id)
         self._open[id] = self._open.pop(id)  # the one that was opened last stands last
         self.device.mark_unread(id, False)
@@ -233,11 +239,7 @@ class Conversations:
             del self._open[one.id]
 
     def _agent_for(self, state: State) -> Agent:
-        kept = state.data.get(SETTINGS)
-        known = ("model", "system", "effort", "thinking")
-        changes = {key: kept[key] or None for key in known if key in kept} if isinstance(kept, dict) else {}
-        if "model" in changes and changes["model"] is None:
-            del changes["model"]
+        changes = own_settings(state)
         return self.agent.copy(**changes) if changes else self.agent
 
     def _changed(self, conversation: Conversation) -> None:
@@ -297,18 +299,22 @@ class Conversations:
         self.on_rows()
         return added
 
-    async def edit_and_send(
-        self, conversation: Conversation, seq: int, text: str, images: tuple[Image, ...] = ()
-    ) -> Conversation:
-        """Says something else in place of the message `seq`, in a fork: the old branch stays as it is."""
-        before = [entry.seq for entry in conversation.state.history if entry.seq < seq]
+    async def edit_and_send(self, conversation: Conversation, message: HistoryEntry, text: str) -> Conversation:
+        """Says something else in place of a message, in a fork: the old branch stays as it is. Its pictures go along.
+
+        A fork whose message can't be saved is given too: the message is in it, unsaved, and `trouble` says why.
+        """
+        before = [entry.seq for entry in conversation.state.history if entry.seq < message.seq]
         if before:
-            fork = await self.fork(conversation.id, before[-1])
+            fork = self._add(conversation.state.fork(at=before[-1]), saved=False)  # it is saved with the message
         else:
             fork = self.new()
             if settings := conversation.settings:
                 await self.set_settings(fork, **settings)
-        await fork.send(text, images=images)
+        images = tuple(block for block in message.blocks if isinstance(block, Image))
+        with contextlib.suppress(NotSavedError):
+            await fork.send(text, images=images)
+        self.on_rows()
         return fork
 
     async def retry(self, conversation: Conversation) -> Conversation:
@@ -318,8 +324,7 @@ class Conversations:
             conversation.run()
             return conversation
         last = next(entry for entry in reversed(list(state.history)) if entry.kind == "user")
-        images = tuple(block for block in last.blocks if isinstance(block, Image))
-        return await self.edit_and_send(conversation, last.seq, last.text, images)
+        return await self.edit_and_send(conversation, last, last.text)
 
     async def checkpoint(self, conversation: Conversation, message: str) -> None:
         """Names this point of the conversation, to go back to. Raises `ValueError`, and what the store raises."""

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from fireside import SavedState, State
+    from fireside import SavedState
 
 Status = Literal[
     "new", "running", "approval", "waiting", "interrupted", "failed", "limit", "finished", "draft", "unsaved"
@@ -36,11 +36,6 @@ class Row(NamedTuple):
     def of_saved(cls, saved: SavedState) -> Row:
         """The row of what a store lists."""
         return cls(saved.id, saved.title or UNTITLED, saved.status, saved.updated_at)
-
-    @classmethod
-    def of_state(cls, state: State) -> Row:
-        """The row of an open conversation."""
-        return cls(state.id, state.title or UNTITLED, state.status, state.updated_at)
 
 
 Listed: TypeAlias = "SavedState | Row"

@@ -53,7 +53,9 @@ def explain(error: BaseException) -> Trouble:
     text = _sentence(str(error) or type(error).__name__)
     match error:
         case AuthError():
-            return Trouble(_sentence(what_happened(str(error))), _sentence(WHAT_TO_DO))
+            happened = what_happened(str(error))  # without advice to set a key, another key does not help
+            hint = _sentence(WHAT_TO_DO) if happened != str(error) else RETRY
+            return Trouble(_sentence(happened), hint)
         case RateLimitError():
             return Trouble(text, f"Wait a little. {RETRY}")
         case OverloadedError():
@@ -103,5 +105,6 @@ def file_trouble(error: OSError) -> str:
 
 def _sentence(text: str) -> str:
     text = text.strip()
-    text = text[:1].upper() + text[1:] if text[:1].islower() and not text.split(" ")[0].count("_") else text
+    first = text.split(" ")[0].rstrip(".")
+    text = text[:1].upper() + text[1:] if text[:1].islower() and not {*first} & {*"_."} else text
     return text if text.endswith((".", "!", "?", "…")) else f"{text}."

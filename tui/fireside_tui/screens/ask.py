@@ -16,7 +16,7 @@ from fireside_tui.screens.modal import Modal
 
 
 class Ask(Modal[str | None]):
-    """Gives what was written, or `None`. `lines` lets it have several lines: then Ctrl+S answers."""
+    """Gives what was written, or `None`. `lines` lets it have several lines: then Ctrl+S answers. `verb` says what that does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False),
@@ -32,9 +32,12 @@ class Ask(Modal[str | None]):
     Ask #ask-hint { height: 1; color: $text-muted; }
     """
 
-    def __init__(self, title: str, value: str = "", *, placeholder: str = "", lines: bool = False) -> None:
+    def __init__(
+        self, title: str, value: str = "", *, verb: str = "goes on", placeholder: str = "", lines: bool = False
+    ) -> None:
         super().__init__()
         self._title, self._value, self._placeholder, self._lines = title, value, placeholder, lines
+        self._keys = f"{'Ctrl+S' if lines else 'Enter'} {verb} · Esc cancels"
 
     def compose(self) -> ComposeResult:
         """Question, answer, keys."""
@@ -44,8 +47,7 @@ class Ask(Modal[str | None]):
                 yield TextArea(self._value, id="ask-text", soft_wrap=True, placeholder=Content(self._placeholder))
             else:
                 yield Input(self._value, placeholder=self._placeholder, id="ask-line", select_on_focus=False)
-            keys = "Ctrl+S keeps · Esc leaves it" if self._lines else "Enter keeps · Esc leaves it"
-            yield Static(keys, id="ask-hint", markup=False)
+            yield Static(self._keys, id="ask-hint", markup=False)
 
     @on(Input.Submitted)
     def _on_return(self, event: Input.Submitted) -> None:

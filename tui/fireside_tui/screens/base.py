@@ -68,11 +68,12 @@ class MainBase(Pane, Screen[None]):
         self.app.copy_to_clipboard(text)
         self.say(f"Copied {what}.")
 
-    async def ask(self, title: str, value: str = "", *, placeholder: str = "", lines: bool = False) -> str | None:
-        """What a person writes, in a line or in several; `None` where nothing. To be awaited in a worker."""
+    async def ask(self, title: str, value: str = "", **options: Any) -> str | None:
+        """What a person writes, in a line or in several (the options are those of `Ask`); `None` where nothing. To be
+        awaited in a worker."""
         from fireside_tui.screens.ask import Ask
 
-        return await self.app.push_screen_wait(Ask(title, value, placeholder=placeholder, lines=lines))
+        return await self.app.push_screen_wait(Ask(title, value, **options))
 
     async def pick_one(self, title: str, choices: Iterable[tuple[str, str, str]], *, current: str = "") -> str | None:
         """The value of the choice (value, label, note) that a person picks, or `None`. To be awaited in a worker."""
@@ -86,9 +87,14 @@ class MainBase(Pane, Screen[None]):
         try:
             await work
         except Exception as error:
-            self.say(explain(error).line, error=True)
+            self.failed(error)
             return False
         return True
+
+    def failed(self, error: Exception) -> None:
+        """Says what went wrong."""
+        self.log.error(error)
+        self.say(explain(error).line, error=True)
 
     # -- what `main.py` and `writing.py` give
 

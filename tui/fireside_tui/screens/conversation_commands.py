@@ -68,7 +68,8 @@ class ConversationCommands(MainBase):
         if argument and argument != self._found:
             count = transcript.find(argument)
             self._found = argument if count else ""
-            self.say(f"{count} place{'s' * (count != 1)}. /find goes to the next one, Esc takes the marks away.")
+            places = f"{count} place{'s' * (count != 1)}. /find goes to the next one, Esc takes the marks away."
+            self.say(places if count else "It is not in this conversation.")
         if self._found:
             transcript.find_previous() if argument else transcript.find_next()
 
@@ -92,7 +93,7 @@ class ConversationCommands(MainBase):
         else:  # at once, not in a worker: the next keys are meant for it
             from fireside_tui.screens.ask import Ask
 
-            self.app.push_screen(Ask("Title", self._title(id)), partial(self._rename, id))
+            self.app.push_screen(Ask("Title", self._title(id), verb="renames"), partial(self._rename, id))
 
     async def _rename(self, id: str, title: str | None) -> None:
         if title and title.strip():
@@ -111,12 +112,7 @@ class ConversationCommands(MainBase):
         if id is None:
             self.say("There is nothing to fork yet.")
             return
-        try:
-            fork = await self.conversations.fork(id)
-        except Exception as error:
-            await self.told(_raised(error))
-            return
-        self.show(fork)
+        self.show(await self.conversations.fork(id))
         self.say("This is a copy: the other one stays as it is.")
 
     async def do_export(self, argument: str = "") -> None:
@@ -133,7 +129,7 @@ class ConversationCommands(MainBase):
         conversation = self.conversations.get(id)
         state = conversation.state if conversation else await self.conversations.store.aload(id)
         suggestion = str(Path.cwd() / file_name(state, "md"))
-        name = argument or await self.ask("Export to (.md or .json)", suggestion)
+        name = argument or await self.ask("Export to (.md or .json)", suggestion, verb="exports")
         if name:
             try:
                 path = await asyncio.to_thread(_write, state, name.strip())
@@ -151,7 +147,7 @@ class ConversationCommands(MainBase):
         """A name for this point."""
         if self.current is None or self.current.empty:
             return
-        name = argument or await self.ask("Name of the checkpoint")
+        name = argument or await self.ask("Name of the checkpoint", verb="sets it")
         if name and name.strip():
             await self.told(self.conversations.checkpoint(self.current, name.strip()))
 
@@ -217,22 +213,13 @@ class ConversationCommands(MainBase):
 
     async def do_undo(self, argument: str = "") -> None:
         """Brings back what was deleted last."""
-        deleted = None
-        try:
-            deleted = await self.conversations.undo()
-        except Exception as error:
-            await self.told(_raised(error))
-            return
+        deleted = await self.conversations.undo()
         self.offer_undo()
         if deleted is None:
             self.say("Nothing was deleted.")
             return
         self.show_rows()
         await self.open(deleted.row.id, focus=not self.in_list)
-
-
-async def _raised(error: Exception) -> None:
-    raise error
 
 
 def _write(state: State, name: str) -> Path:

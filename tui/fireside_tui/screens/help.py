@@ -22,7 +22,7 @@ WRITING = (
     ("Enter", "sends the message"),
     ("Ctrl+J, Shift+Enter", "breaks the line (Shift+Enter where the terminal passes it on)"),
     ("↑ in an empty box", "brings back what you wrote before"),
-    ("Tab, Shift+Tab", "goes to the messages, the list and back"),
+    ("Tab, Shift+Tab", "goes round: filter, list, messages, box"),
     ("PgUp, PgDn", "scroll the conversation"),
     ("j, k on a message", "the next one, the one before; Enter folds and unfolds"),
     ("/word", "a command; a space before it makes it a message"),

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from fireside_tui import commands, outside
 from fireside_tui.config import Config
-from fireside_tui.conversations import Conversation, explain
+from fireside_tui.conversations import Conversation
 from fireside_tui.driver import FiresideDriver
 from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.list_keys import ListKeys
@@ -182,7 +182,7 @@ class MainScreen(ListKeys, Writing):
         try:
             command(argument)
         except Exception as error:
-            self._failed(error)
+            self.failed(error)
 
     async def carry_out(self, name: str, argument: str) -> None:
         """Carries out a command, once the store is open if it needs one."""
@@ -193,11 +193,7 @@ class MainScreen(ListKeys, Writing):
             if inspect.isawaitable(result):
                 await result
         except Exception as error:
-            self._failed(error)
-
-    def _failed(self, error: Exception) -> None:
-        self.log.error(error)
-        self.say(explain(error).line, error=True)
+            self.failed(error)
 
     # -- which conversation
 
@@ -223,7 +219,7 @@ class MainScreen(ListKeys, Writing):
             await self.conversations.refresh()
             return False
         except Exception as error:
-            self.say(explain(error).line, error=True)
+            self.failed(error)
             return False
         self.show(conversation, focus=focus)
         self.sidebar.rows.set_cursor(id)

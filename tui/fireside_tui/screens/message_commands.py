@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.widgets import TextArea
+
 from fireside_tui.conversations.attach import check_file
 from fireside_tui.conversations.trouble import file_trouble
 from fireside_tui.screens.base import MainBase
 
 if TYPE_CHECKING:
     from fireside import HistoryEntry
+
+    from fireside_tui.conversations import Conversation
 
 
 class MessageCommands(MainBase):
@@ -34,14 +38,18 @@ class MessageCommands(MainBase):
         if current.running:
             self.say("It is being answered.")
             return
-        try:
-            conversation = await self.conversations.retry(current)
-        except Exception as error:
-            self.say(str(error), error=True)
-            return
+        conversation = await self.conversations.retry(current)
         if conversation is not current:
-            self.show(conversation)
-            self.say("Another answer, in a fork: the first one stays in its own conversation.")
+            self._show_fork(conversation)
+            if not conversation.unsaved:
+                self.say("Another answer, in a fork: the first one stays in its own conversation.")
+
+    def _show_fork(self, fork: Conversation) -> None:
+        """A message that could not be saved stands in the box, too: Enter tries again."""
+        self.show(fork)
+        if fork.unsaved:
+            with self.prevent(TextArea.Changed):  # it would take the message back
+                self.chat.composer.put(fork.state.history[-1].text)
 
     async def do_edit(self, argument: str = "") -> None:
         """Changes the last message."""
@@ -56,15 +64,16 @@ class MessageCommands(MainBase):
         current = self.current
         if current is None:
             return
-        text = await self.ask("Edit and send again, in a fork", entry.text, lines=True)
+        text = await self.ask("Edit and send again, in a fork", entry.text, verb="sends it", lines=True)
         if text is None or not text.strip():
             return
         try:
-            fork = await self.conversations.edit_and_send(current, entry.seq, text)
-        except Exception as error:
-            self.say(str(error), error=True)
-            return
-        self.show(fork)
+            fork = await self.conversations.edit_and_send(current, entry, text)
+        except Exception:
+            if not self.chat.composer.whole_text:
+                self.chat.composer.put(text)
+            raise
+        self._show_fork(fork)
 
     def do_copy(self, argument: str = "") -> None:
         """The last answer."""
@@ -99,7 +108,7 @@ class MessageCommands(MainBase):
 
     async def do_attach(self, argument: str = "") -> None:
         """A file goes along."""
-        name = argument or await self.ask("Attach a picture or a text file", placeholder="path")
+        name = argument or await self.ask("Attach a picture or a text file", verb="attaches it", placeholder="path")
         if not name or not name.strip():
             return
         try:
@@ -183,11 +192,7 @@ class MessageCommands(MainBase):
         entry, current = self._entry_at_cursor(), self.current
         if entry is None or current is None:
             return
-        try:
-            fork = await self.conversations.fork(current.id, entry.seq)
-        except Exception as error:
-            self.say(str(error), error=True)
-            return
+        fork = await self.conversations.fork(current.id, entry.seq)
         self.show(fork)
 
     async def do_message_pager(self, argument: str = "") -> None:
@@ -226,7 +231,7 @@ class MessageCommands(MainBase):
         if current is None or current.approval is None:
             return
         approval = current.approval
-        reason = await self.ask(f"Why may Claude not use {approval.call.name}?")
+        reason = await self.ask(f"Why may Claude not use {approval.call.name}?", verb="refuses it")
         if reason is not None and current.approval is approval:
             approval.answer(reason.strip() or False)
 

@@ -40,7 +40,6 @@ class Pick(Modal[str | None]):
     Pick #pick-title { height: 1; text-style: bold; color: $text-primary; }
     Pick Input, Pick Input:focus { height: 1; border: none; padding: 0; background: $surface; }
     Pick OptionList { height: auto; max-height: 16; border: none; background: $surface; padding: 0; margin: 1 0 0 0; }
-    Pick.-low OptionList { margin: 0; }
     Pick #pick-none { color: $text-muted; height: auto; display: none; }
     """
 
@@ -51,10 +50,10 @@ class Pick(Modal[str | None]):
         *,
         current: str = "",
         free: bool = False,
-        empty: str = "Nothing fits",
     ) -> None:
         super().__init__()
-        self._title, self._choices, self._now, self._free, self._empty = title, list(choices), current, free, empty
+        self._title, self._choices, self._now, self._free = title, list(choices), current, free
+        self._empty = "Nothing fits"
 
     def compose(self) -> ComposeResult:
         """Title, filter, choices."""

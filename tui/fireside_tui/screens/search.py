@@ -87,7 +87,11 @@ class Search(Modal[Hit | None]):
     @work(thread=True, exclusive=True, exit_on_error=False, group="search")
     def _find(self, words: str) -> None:
         worker = get_current_worker()
-        hits = self._index.search(words) if words.strip() else []
+        try:
+            hits = self._index.search(words) if words.strip() else []
+        except Exception as error:
+            self.app.call_from_thread(self._say, f"The index can't be searched: {error}")
+            return
         if not worker.is_cancelled:
             self.app.call_from_thread(self._show, words, hits)
 

@@ -33,9 +33,12 @@ class SettingCommands(MainBase):
             self.say(f"This conversation goes on with {name}.")
 
     async def _pick_model(self, model: Any) -> str | None:
+        from fireside import DEFAULT_MODEL
+
         from fireside_tui.screens.pick import Choice, Pick
 
-        known = [Choice(model.name, model.name), Choice("demo", "demo", "offline, no key")]
+        names = dict.fromkeys((model.name, self.conversations.agent.model.name, DEFAULT_MODEL, "demo"))
+        known = [Choice(name, name, "offline, no key" if name == "demo" else "") for name in names]
         pick = Pick("Model", known, current=model.name, free=True)
 
         async def more() -> None:
@@ -55,7 +58,7 @@ class SettingCommands(MainBase):
         if self.current is None:
             return
         now = self.current.agent.system or ""
-        text = argument or await self.ask("System prompt of this conversation", now, lines=True)
+        text = argument or await self.ask("System prompt of this conversation", now, verb="sets it", lines=True)
         if text is not None and text != now and await self._set(system=text):
             self.say("The system prompt of this conversation is changed.")
 
@@ -128,8 +131,7 @@ class SettingCommands(MainBase):
         """The offline demo."""
         self.conversations.use_agent(model="demo")
         self.fireside.model_chosen()
-        if self.current is not None and "model" in self.current.settings:
-            await self._set(model="demo")
+        await self._set(model="demo")
         self.chat.update_lines()
         self.go_to(self.chat.composer)
         self.say("You talk to the offline demo now. Say hello.")

@@ -45,14 +45,6 @@ class Actions(Canvas):
     class CursorMoved(TranscriptMessage, namespace="transcript"):
         """The cursor is on another item ("" for none)."""
 
-    class FoldChanged(TranscriptMessage, namespace="transcript"):
-        """An item was folded or opened: by click, by key or by `fold`."""
-
-        def __init__(self, transcript: Transcript, key: str, folded: bool) -> None:
-            super().__init__(transcript, key)
-            self.folded = folded
-            """Whether it is folded now."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor(1)", "Next message", show=False),
         Binding("k", "cursor(-1)", "Message before", show=False),
@@ -100,7 +92,6 @@ class Actions(Canvas):
             return
         self._keep_line(m, folded)
         self._redraw()
-        self.post_message(self.FoldChanged(self._self, key, folded))
 
     def fold_all(self, kind: str, folded: bool) -> None:
         """Folds or opens all items of a kind ("thinking", "tool")."""

@@ -136,13 +136,9 @@ def _expand(runs: list[Run], column: int) -> list[Run]:
     for run in runs:
         text = run.text
         if "\t" in text:
-            text = (" " * (column % 4) + text).expandtabs(4)[column % 4 :] if "\n" not in text else _tabs(text, column)
+            pad = column % 4
+            text = (" " * pad + text).expandtabs(4)[pad:]
         out.append(run if text is run.text else run._replace(text=text))
         cut = text.rfind("\n")
         column = len(text) - cut - 1 if cut >= 0 else column + len(text)
     return out
-
-
-def _tabs(text: str, column: int) -> str:
-    pad = column % 4
-    return (" " * pad + text).expandtabs(4)[pad:]

@@ -26,7 +26,7 @@ from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.welcome import Welcome
 
 if TYPE_CHECKING:  # loaded after the first frame, as the library is
-    from fireside import HistoryEntry, ToolCall
+    from fireside import HistoryEntry, State, ToolCall
 
     from fireside_tui.transcript import Item, Transcript
     from fireside_tui.widgets.narrator import Narrator
@@ -104,13 +104,12 @@ class Chat(Pane, Vertical, Listener):
 
     # -- which conversation
 
-    def open(self, conversation: Conversation | None) -> None:
-        """Shows a conversation, from its end; `None` shows an empty pane."""
+    def open(self, conversation: Conversation) -> None:
+        """Shows a conversation, from its end."""
         if self.conversation is not None:
             self.conversation.unlisten(self)
         self.conversation = self.composer.writing_for = conversation
-        if conversation is not None:
-            conversation.listen(self)
+        conversation.listen(self)
         self.reload()
 
     def reload(self) -> None:
@@ -118,17 +117,17 @@ class Chat(Pane, Vertical, Listener):
         from fireside_tui.widgets.narrator import Narrator, last_part
 
         conversation = self.conversation
-        history = list(conversation.state.history) if conversation is not None else []
-        live = conversation is not None and conversation.running
-        elsewhere = conversation is not None and conversation.elsewhere is not None
+        if conversation is None:
+            return
+        history = list(conversation.state.history)
+        live, elsewhere = conversation.running, conversation.elsewhere is not None
         tell = partial(Narrator.of, live=live, elsewhere=elsewhere, today=clock.now(), show_thinking=self.show_thinking)
         first = last_part(history)
         narrator, items = tell(history[first:])
-        if conversation is not None:
-            for kind, pieces in conversation.streaming:
-                narrator.stream(kind, "".join(pieces))
-            if words := _left_open(conversation):
-                narrator.passing("left-open", words)
+        for kind, pieces in conversation.streaming:
+            narrator.stream(kind, "".join(pieces))
+        if words := _left_open(conversation):
+            narrator.passing("left-open", words)
         self._used = next((_context_of(entry) for entry in reversed(history) if entry.kind in ("reply", "compact")), 0)
         self.transcript.load(items.values())
         narrator.view = self.transcript
@@ -192,8 +191,9 @@ class Chat(Pane, Vertical, Listener):
             self._narrator.tool(call)
 
     def on_reload(self, conversation: Conversation) -> None:
-        """It is another history than before."""
-        self.reload()
+        """It is another history than before. Who reads further up, in one that another process writes, is not disturbed."""
+        if conversation.elsewhere is None or self.transcript.following:
+            self.reload()
 
     def on_change(self, conversation: Conversation) -> None:
         """The activity, the approval, the trouble or the settings."""
@@ -212,18 +212,20 @@ class Chat(Pane, Vertical, Listener):
         if running != self._running:
             self._running = running
             self.post_message(self.Turned())
+            if conversation is not None and self._narrator is not None and (words := _left_open(conversation)):
+                self._narrator.passing("left-open", words)
         welcome = self.query_one(Welcome)
         welcome.display = not talks
         heading = self.query_one(ChatHeading)
         if conversation is None:
             heading.say("fireside", "")
-            welcome.say("", self.missing)
+            welcome.say(self.missing)
             self.query_one(StatusLine).say("", "", ())
             return
         model = conversation.agent.model.name
         effort = conversation.agent.effort
         heading.say(conversation.state.title or "New conversation", f"{model} · {effort}" if effort else model)
-        welcome.say(model, self.missing if model.startswith("claude-") else "")
+        welcome.say(self.missing if model.startswith("claude-") else "")
         self._update_approval(conversation)
         self._update_status(conversation)
 
@@ -277,9 +279,15 @@ class Chat(Pane, Vertical, Listener):
 
 
 def _context_of(entry: HistoryEntry) -> int:
+    """How much context a reply had read and written; 0 for other entries, and where a damaged one does not tell."""
     from fireside import Usage
 
-    return Usage.from_json(entry.content["usage"]).context if entry.kind == "reply" else 0
+    if entry.kind != "reply":
+        return 0
+    try:
+        return Usage.from_json(entry.content["usage"]).context
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return 0
 
 
 def _dollars(cost: float) -> str:
@@ -297,7 +305,7 @@ def _left_open(conversation: Conversation) -> str:
     if conversation.running or conversation.elsewhere is not None:
         return ""
     state = conversation.state
-    match state.status:
+    match conversation.status:
         case "interrupted":
             unknown = [
                 entry.call.name
@@ -311,4 +319,17 @@ def _left_open(conversation: Conversation) -> str:
             return f"Claude had asked whether it may use {names}. Ctrl+R asks again."
         case "new" if state.history and not conversation.unsaved:
             return "This message has no answer yet. Ctrl+R asks for one."
+        case "waiting" if _is_unanswered(state):
+            return "Your last message has no answer yet. Ctrl+R asks for one."
     return ""
+
+
+def _is_unanswered(state: State) -> bool:
+    """Whether a message came that no reply has seen, not even one that was stopped."""
+    seen = -1
+    for entry in reversed(state.history):
+        if entry.kind in ("reply", "partial_reply"):
+            seen = max(seen, entry.content.get("seen", -1))
+        elif entry.kind == "user":
+            return bool(entry.seq > seen)
+    return False

@@ -43,9 +43,10 @@ class CommandHints(Static):
             return  # an update lays the whole screen out, and this is called for each letter
         self.set_class(bool(found), "-shown")
         lines = []
-        for command in found[:MOST]:
-            name = f"/{command.slash_name}" + (f" {command.argument}" if command.argument else "")
-            words = Content.assemble((f"{name:<22} ", "bold $text-primary"), command.help)
+        names = [f"/{it.slash_name}" + (f" {it.argument}" if it.argument else "") for it in found[:MOST]]
+        column = max(map(len, names), default=0)
+        for command, name in zip(found, names, strict=False):
+            words = Content.assemble((f"{name:<{column}}  ", "bold $text-primary"), command.help)
             lines.append(words.stylize(clickable(command.name)))
         if len(found) > MOST:
             lines.append(Content(f"… {len(found) - MOST} more"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Protocol
@@ -10,9 +11,9 @@ from fireside import HistoryEntry, Image, Text, Thinking, ToolCall
 
 from fireside_tui.conversations.approval import call_line
 from fireside_tui.no_key import for_a_person
+from fireside_tui.reading import UNKNOWN
 from fireside_tui.transcript import Item
 
-UNKNOWN = "(unknown: the run stopped"
 CUT_OFF = {
     "max_tokens": "cut off at the longest length",
     "refusal": "declined",
@@ -112,10 +113,11 @@ class Narrator:
     # -- one entry
 
     def take(self, entry: HistoryEntry) -> None:
-        """One more entry. What can't be told is left out."""
+        """One more entry. What can't be told is left out: a kind that is not known here, and what is damaged."""
         step = getattr(self, f"_{entry.kind}", None)
         if step is not None:
-            step(entry)
+            with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError, IndexError):
+                step(entry)
 
     def _user(self, entry: HistoryEntry) -> None:
         pictures = sum(isinstance(block, Image) for block in entry.blocks)
@@ -165,11 +167,15 @@ class Narrator:
         for _, key in live:
             self.view.remove(key)
         late, self._late = [str(seq) for seq in self._late if seq > entry.content["seen"]], []
-        moved = []
-        if isinstance(self.view, Gathered):  # a message that came while it streamed stands after it
-            moved = [self.view.items.pop(key) for key in late if key in self.view.items]
-        for item in (*items, *moved):
+        for item in items:
             self.view.add(item)
+        self._move_behind(late)
+
+    def _move_behind(self, late: list[str]) -> None:
+        """Messages that came while a reply streamed stand after it."""
+        if isinstance(self.view, Gathered):
+            for item in [self.view.items.pop(key) for key in late if key in self.view.items]:
+                self.view.add(item)
 
     def _partial_reply(self, entry: HistoryEntry) -> None:
         content = entry.content
@@ -190,13 +196,14 @@ class Narrator:
     def _keep_partial(self, end: str = "cut off") -> None:
         """What streamed and never became a reply stays to be read."""
         partial, self._partial = self._partial, None
-        self._late = []
+        late, self._late = [str(seq) for seq in self._late], []
         if partial is None:
             return
         for n, (kind, text) in enumerate(partial.blocks):
             item = self._said(f"{partial.seq}.{n}", "assistant" if kind == "text" else "thinking", text)
             item.state = ("stopped" if partial.cut else end) if n == len(partial.blocks) - 1 else ""
             self.view.add(item)
+        self._move_behind(late)
 
     def _tool_result(self, entry: HistoryEntry) -> None:
         call = entry.call

@@ -203,6 +203,11 @@ class RowList(HasBar, ScrollView, can_focus=True):
         """To the first or the last row."""
         self._go(self._nearest(len(self.lines) - 1 if last else 0))
 
+    def on_resize(self) -> None:
+        """The cursor's row stays in view: what is done to it is asked about."""
+        if self.has_focus:
+            self._go(self._cursor)
+
     # -- the mouse
 
     def on_mouse_move(self, event: events.MouseMove) -> None:

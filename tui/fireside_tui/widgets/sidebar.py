@@ -32,11 +32,7 @@ class Filter(Input):
     ]
 
     class Left(Message):
-        """The filter is left; `cleared` says that all rows are to be shown again."""
-
-        def __init__(self, cleared: bool) -> None:
-            super().__init__()
-            self.cleared = cleared
+        """The filter is left."""
 
     def __init__(self, changed: Callable[[], None], *, id: str | None = None) -> None:
         super().__init__(placeholder="/ filter", id=id, select_on_focus=False)
@@ -53,11 +49,11 @@ class Filter(Input):
     def action_leave(self) -> None:
         """Clears the filter and leaves it."""
         self.value = ""
-        self.post_message(self.Left(True))
+        self.post_message(self.Left())
 
     def action_into_list(self) -> None:
         """Goes on in the filtered list."""
-        self.post_message(self.Left(False))
+        self.post_message(self.Left())
 
 
 PATIENCE = 0.7

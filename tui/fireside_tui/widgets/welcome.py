@@ -25,11 +25,11 @@ class Welcome(Static):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
-        self._said: tuple[str, str] = ("", "")
+        self._missing = ""
 
-    def say(self, model: str, missing: str) -> None:
+    def say(self, missing: str) -> None:
         """Greets; `missing` says what is missing for an answer, in one line."""
-        self._said = (model, missing)
+        self._missing = missing
         self.draw()
 
     def on_resize(self) -> None:
@@ -38,7 +38,7 @@ class Welcome(Static):
 
     def draw(self) -> None:
         """The greeting."""
-        _model, missing = self._said
+        missing = self._missing
         width, height = self.size.width - 4, self.size.height - 2
         lines: list[Content] = []
         if height >= 12:
