@@ -127,12 +127,7 @@ class PostgresStore(Store):
     async def awrite(self, state_id: str, entries: List[Row], snapshot: Row | None, *, create: bool = False) -> None:
         """`write`, for a running event loop."""
         check_id(state_id)
-        if self._locks is None:
-            token = None
-        elif self._locks.lost():
-            token = await asyncio.to_thread(self._locks.sure_of, state_id)
-        else:
-            token = self._locks.sure_of(state_id)
+        token = await self._locks.asure_of(state_id) if self._locks else None
         await self._do_async(
             lambda again: steps.write(state_id, entries, snapshot, create=create, token=token, again=again)
         )

@@ -120,6 +120,34 @@ class TestPostgres:
         assert record is not None
         assert len(record.entries) == 1
 
+    async def test_a_server_that_is_silent_about_one_lock_stops_no_loop_that_writes_under_another(
+        self, postgres: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = PostgresStore(postgres)
+        state = State("hello", id="x")
+        await store.asave(state)
+        lock = await asyncio.to_thread(store.lock, "x")
+        asked, said = threading.Event(), threading.Event()
+
+        def silent(*_: Any) -> Any:
+            asked.set()
+            assert said.wait(30)
+            yield "SELECT FALSE", ()
+            return False
+
+        monkeypatch.setattr(steps, "take", silent)
+        other = asyncio.ensure_future(asyncio.to_thread(store._locks.take, "y", None))  # type: ignore[union-attr]
+        await asyncio.to_thread(asked.wait)
+        writes = asyncio.ensure_future(store.awrite("x", [{**state.to_json()["entries"][0], "seq": 1}], None))
+        asyncio.get_running_loop().call_later(0.05, said.set)
+        await asyncio.wait_for(writes, 10)
+        assert await other is None
+        lock.release()
+        record = await store.aread("x")
+        assert record is not None
+        assert len(record.entries) == 2
+        await store.aclose()
+
     def test_a_process_with_many_open_files_can_use_it(self, postgres: str) -> None:
         resource = pytest.importorskip("resource")
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
