@@ -18,7 +18,7 @@ from fireside.history import VERSION, HistoryEntry
 from fireside.items import UNKNOWN_RESULT
 from fireside.label import label_of
 from fireside.messages import Json, ToolCall
-from fireside.replay import missing_notice, replay
+from fireside.replay import missing_notice, replay, untold
 from fireside.requests import Requests
 from fireside.turns import Turns
 from fireside.values import copied, dumps, need, text_of
@@ -154,11 +154,11 @@ class Entries:
             state._close_cut_off(missing)
         return state
 
-    def _close_cut_off(self, missing: list[int]) -> None:
+    def _close_cut_off(self, missing: list[range]) -> None:
         """What a run that died left open: calls without a result, and steps that can't be read."""
         waiting = self._fold.unasked
-        if untold := [seq for seq in missing if seq not in self._fold.told_missing]:
-            self._append("notice", missing_notice(untold, self._fold), closing=True)
+        if unheard := untold(missing, self._fold.told_missing):
+            self._append("notice", missing_notice(unheard, self._fold), closing=True)
         self._close_calls(UNKNOWN_RESULT, [call for call in self._fold.pending if call not in waiting])
 
     def _rebase(self, record: Record, store: Store, own: list[HistoryEntry], *, held: bool) -> None:

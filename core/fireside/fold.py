@@ -78,7 +78,7 @@ class Fold:
         self.created_at: datetime | None = None
         self.updated_at: datetime | None = None
         self.checkpoints: dict[int, Checkpoint] = {}
-        self.told_missing: set[int] = set()
+        self.told_missing: list[range] = []
         self.last_seq = -1
         self._memories: dict[int, _Memory] = {}
         self._own_from = 0
@@ -165,8 +165,9 @@ class Fold:
 
     def _notice(self, entry: HistoryEntry) -> None:
         if isinstance(entry.content, dict):
-            for first, last in entry.content["missing"]:
-                self.told_missing.update(range(first, last + 1))
+            told = [range(first, last + 1) for first, last in entry.content["missing"]]
+            must(all(0 <= places.start < places.stop <= entry.seq for places in told))  # it tells of what was before it
+            self.told_missing += told
         else:
             must(isinstance(entry.content, str))
         self._said(entry)

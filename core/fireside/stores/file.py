@@ -227,10 +227,12 @@ class FileStore(Store):
         self._half_written.pop(state_id, None)
         next_seq, end, glue = self._end(state_id, folder, fd, stat)
         first = entries[0]["seq"] if entries else next_seq
-        if first > next_seq:
-            raise ConflictError(state_id, f"the store's next entry is {next_seq}, not {first}")
-        if first < next_seq:
-            entries = _not_stored(state_id, read_from(fd), entries)
+        if first != next_seq:
+            parsed = logs.parse(read_from(fd))
+            next_seq, _ = _next_seq(parsed, labels.read(folder), stat.st_size)
+            if first > next_seq:
+                raise ConflictError(state_id, f"the store's next entry is {next_seq}, not {first}")
+            entries = logs.not_stored(state_id, parsed.rows, entries)
         if entries:
             if end < stat.st_size:
                 self._set_aside(folder, fd, end)
@@ -290,7 +292,7 @@ class FileStore(Store):
             self._tell(error)
             if label is None:
                 return None
-            return Record([], label.content, label.next_seq, damaged=1)
+            data = b""
         with no_gc():
             parsed = logs.parse(data)
         next_seq, damaged = _next_seq(parsed, label, len(data))
@@ -372,20 +374,9 @@ def _next_seq(parsed: logs.Parsed, label: labels.Label | None, size: int) -> tup
     if label is None or newer(label.content):
         return parsed.next_seq, parsed.damaged
     lost = label.size > size and label.next_seq > parsed.next_seq
-    return max(parsed.next_seq, label.next_seq), parsed.damaged + lost
-
-
-def _not_stored(state_id: str, data: bytes, entries: List[Row]) -> List[Row]:
-    """The entries that the log lacks. Raises `ConflictError` where it has another one in the place of one."""
-    stored = {row["seq"]: row for row in logs.parse(data).rows}
-    fresh = []
-    for entry in entries:
-        there = stored.get(entry["seq"])
-        if there is None:
-            fresh.append(entry)
-        elif not logs.same(there, entry):
-            raise ConflictError(state_id, f"its entry {entry['seq']} is another one")
-    return fresh
+    noted = max(parsed.next_seq, label.next_seq)
+    place = logs.next_place(parsed, noted)
+    return place, parsed.damaged + (lost or place != noted)
 
 
 __all__ = ["FileStore"]

@@ -132,12 +132,10 @@ class SQLiteStore(Store):
                 key, next_seq = found
             else:
                 raise LookupError(f"the store has no State {state_id!r}: it was deleted, or never saved")
-            first = entries[0]["seq"] if entries else 0
-            entries = new_entries(state_id, next_seq, entries, tables.texts(db, key, first))
+            entries, next_seq = new_entries(state_id, next_seq, entries, tables.texts(db, key))
             db.executemany(
                 "INSERT INTO entries VALUES (?, ?, ?)", [(key, entry["seq"], text_of(entry)) for entry in entries]
             )
-            next_seq = max(next_seq, entries[-1]["seq"] + 1) if entries else next_seq
             if snapshot is None:
                 db.execute("UPDATE states SET next_seq = ? WHERE key = ?", (next_seq, key))
                 return

@@ -63,6 +63,25 @@ class TestPostgres:
         assert {row.id: row.title for row in store.list()} == {"a": "task a", "b": "task b"}
         store.close()
 
+    @pytest.mark.parametrize("damage", [2**60, 1, -5])
+    def test_a_next_place_that_can_not_be_right_is_found_again_from_the_entries(
+        self, postgres: str, damage: int
+    ) -> None:
+        store = PostgresStore(postgres)
+        state = State("task", id="a")
+        state.add_user_message("more")
+        store.save(state)
+        with psycopg.connect(postgres, autocommit=True) as db:
+            db.execute("UPDATE fireside_states SET next_seq = %s", (damage,))
+        again = store.load("a")
+        assert again.to_json() == state.to_json()
+        again.add_user_message("and more")
+        store.save(again)
+        record = store.read("a")
+        assert record is not None
+        assert ([row["seq"] for row in record.entries], record.next_seq, record.damaged) == ([0, 1, 2], 3, 0)
+        store.close()
+
     async def test_so_it_is_by_the_async_names(self, postgres: str) -> None:
         store = PostgresStore(postgres)
         state = State("hello", id="x")
