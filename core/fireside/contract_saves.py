@@ -15,11 +15,8 @@ from fireside.contract_driver import HARD_TEXTS, Contract, Driven, label, promis
 from fireside.errors import ConflictError
 from fireside.fold import UNKNOWN_RESULT
 from fireside.history import VERSION
-from fireside.messages import Json
 from fireside.state import State
 from fireside.stores.base import Store
-
-Row = dict[str, Json]
 
 
 class SavesContract(Contract):

@@ -117,19 +117,15 @@ class Entries:
 
     # -- from and to a store
 
-    def _drop_unsaved(self, upto: int | None = None) -> list[HistoryEntry]:
-        """Takes back the entries that no store has yet (from the place `upto` on); returns them."""
+    def _drop_unsaved(self, first: int) -> None:
+        """Takes back the entries from the place `first` on, which no store has yet."""
         with self._guard:
-            first = max(self._saved, self._saved if upto is None else upto)
-            dropped, kept = self._entries[first:], self._entries[:first]
-            if not dropped:
-                return []
+            self._next_seq = self._entries[first].seq
+            kept = self._entries[:first]
             self._fold = Fold()
             self._entries.clear()
             self._replay(*kept)
-            self._next_seq = dropped[0].seq
             self._note_data()
-            return dropped
 
     def _replay(self, *entries: HistoryEntry) -> None:
         for entry in entries:

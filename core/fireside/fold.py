@@ -378,9 +378,6 @@ _STEPS = {
     "error": Fold._error,
 }
 
-KINDS = tuple(_STEPS)
-"""The kinds of entry that this version knows."""
-
 
 def shortened(text: str, length: int = 60) -> str:
     """The first line that says something, cut to `length` characters with an ellipsis."""
@@ -388,4 +385,4 @@ def shortened(text: str, length: int = 60) -> str:
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
-__all__ = ["KINDS", "UNKNOWN_RESULT", "Checkpoint", "Fold", "Item", "Partial", "Results", "message_of", "shortened"]
+__all__ = ["UNKNOWN_RESULT", "Checkpoint", "Fold", "Item", "Partial", "Results", "message_of", "shortened"]

@@ -29,11 +29,6 @@ class Partial:
         """Its words."""
         return "".join(words for kind, words in self.blocks.values() if kind == "text")
 
-    @property
-    def thinking(self) -> str:
-        """Its thoughts."""
-        return "".join(words for kind, words in self.blocks.values() if kind == "thinking")
-
 
 @dataclass(slots=True)
 class Results:

@@ -213,10 +213,6 @@ class Store:
             raise wrong
         return True
 
-    async def _lock(self, state: State, *, inline: bool = False) -> Lock:
-        self._bind(state)
-        return await self._do("lock", state.id, inline=inline)  # type: ignore[no-any-return]
-
     async def _lock_for_run(self, state: State, *, inline: bool) -> Lock:
         """The lock for a run; one that came too late, for a run that is cancelled, is given back."""
         if inline:
