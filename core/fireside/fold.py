@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fireside.content import calls_in, must, usage_in
 from fireside.history import VERSION, HistoryEntry
-from fireside.items import UNKNOWN_RESULT, Item, Partial, Results, message_of
+from fireside.items import Item, Partial, Results, messages_of
 from fireside.messages import Json, Message, ToolCall, Usage
 
 
@@ -105,10 +105,7 @@ class Fold:
 
     def messages(self) -> Iterator[tuple[Message, HistoryEntry | None]]:
         """The context; with each message the reply that it is, if it is one."""
-        for item in self.items:
-            message = message_of(item)
-            if message is not None:
-                yield message, item if isinstance(item, HistoryEntry) and item.kind == "reply" else None
+        return messages_of(self.items)
 
     # -- one step
 
@@ -385,4 +382,4 @@ def shortened(text: str, length: int = 60) -> str:
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
-__all__ = ["UNKNOWN_RESULT", "Checkpoint", "Fold", "Item", "Partial", "Results", "message_of", "shortened"]
+__all__ = ["Checkpoint", "Fold", "shortened"]

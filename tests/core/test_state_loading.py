@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from fireside import Image, State
-from fireside.fold import UNKNOWN_RESULT
+from fireside.items import UNKNOWN_RESULT
 from fireside.replay import untold
 from fireside.requests import build
 from fireside.stores.base import Record

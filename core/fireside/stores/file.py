@@ -24,7 +24,7 @@ from fireside.stores import file_removal as removal
 from fireside.stores import label as labels
 from fireside.stores import log as logs
 from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, newer
-from fireside.stores.disk import Disk, read_from, read_whole
+from fireside.stores.disk import Disk, Stamp, read_from, read_whole, stamp_of
 from fireside.stores.file_list import Listing
 from fireside.stores.file_run import RunLock
 from fireside.stores.lock import FileLock, LockFolder, OneAtATime, is_at
@@ -33,7 +33,6 @@ from fireside.stores.quiet import no_gc
 from fireside.stores.record import as_it_runs
 
 Row = dict[str, Json]
-Stamp = tuple[int, int, int]  # what tells that a log is as it was: inode, size, time of the last change
 
 _REMEMBERED = 4096  # logs whose end a store remembers
 
@@ -121,7 +120,7 @@ class FileStore(Store):
             fd = self._disk.open_log(f"{folder}/log.jsonl")
             try:
                 with OneAtATime(fd):
-                    if self._ends.get(state_id, (None,))[0] == _stamp(os.fstat(fd)):
+                    if self._ends.get(state_id, (None,))[0] == stamp_of(os.fstat(fd)):
                         labels.write(self._disk, folder, labels.encode(label, next_seq, size))
             finally:
                 os.close(fd)
@@ -250,7 +249,7 @@ class FileStore(Store):
             next_seq = max(next_seq, entries[-1]["seq"] + 1)
         else:
             disk.fsync(fd)  # they may have come by a write whose sync failed
-        stamp = _stamp(os.fstat(fd))
+        stamp = stamp_of(os.fstat(fd))
         self._ends[state_id] = stamp, next_seq
         if len(self._ends) > _REMEMBERED:
             with contextlib.suppress(KeyError, StopIteration, RuntimeError):
@@ -260,7 +259,7 @@ class FileStore(Store):
     def _end(self, state_id: str, folder: str, fd: int, stat: os.stat_result) -> tuple[int, int, bytes]:
         """The next `seq`, where the next line goes, and what must stand before it."""
         size = stat.st_size
-        if (known := self._ends.get(state_id)) and known[0] == _stamp(stat):
+        if (known := self._ends.get(state_id)) and known[0] == stamp_of(stat):
             return known[1], size, b""
         label = labels.read(folder)
         if label and size and label.size == size and os.lseek(fd, -1, os.SEEK_END) >= 0 and os.read(fd, 1) == b"\n":
@@ -363,10 +362,6 @@ class FileStore(Store):
                 f"the store's folder {self.path} can't be written ({error.strerror}): "
                 "give this user write access to it, or choose another one",
             ) from error
-
-
-def _stamp(stat: os.stat_result) -> Stamp:
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _next_seq(parsed: logs.Parsed, label: labels.Label | None, size: int) -> tuple[int, int]:

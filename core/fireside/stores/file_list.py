@@ -14,7 +14,7 @@ from fireside.stores import index
 from fireside.stores import label as labels
 from fireside.stores import log as logs
 from fireside.stores.base import SavedState, label_from_entries
-from fireside.stores.disk import read_whole
+from fireside.stores.disk import Stamp, read_whole, stamp_of
 from fireside.stores.names import id_of
 from fireside.stores.quiet import no_gc
 
@@ -49,7 +49,7 @@ class Listing:
                 log = os.stat(f"{self._root}/{name}/log.jsonl")
             except OSError:
                 continue
-            stamp = log.st_ino, log.st_size, log.st_mtime_ns
+            stamp = stamp_of(log)
             if (row := index.row_in(kept, stamp)) is not None:
                 found.append(row)
             elif (made := self._row(name, kept[3], stamp)) is not None:
@@ -73,7 +73,7 @@ class Listing:
         for name in order:
             try:
                 log = stat(f"{root}/{name}/log.jsonl")
-                stamp = log.st_ino, log.st_size, log.st_mtime_ns
+                stamp = log.st_ino, log.st_size, log.st_mtime_ns  # `stamp_of`, without a call for each of thousands
             except OSError:
                 if not os.path.lexists(f"{root}/{name}/snapshot.json"):
                     continue
@@ -93,7 +93,7 @@ class Listing:
         self._index.keep(rows, made)
         return rows
 
-    def _row(self, name: str, state_id: str, stamp: index.Stamp) -> tuple[index.Stamp, SavedState] | None:
+    def _row(self, name: str, state_id: str, stamp: Stamp) -> tuple[Stamp, SavedState] | None:
         """The row, and of which log it is believed: of none, where that could not be read just now."""
         made_from = stamp
         folder = f"{self._root}/{name}"

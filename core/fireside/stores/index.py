@@ -18,9 +18,8 @@ from zlib import crc32
 
 from fireside.messages import Usage
 from fireside.stores.base import SavedState
-from fireside.stores.disk import read_whole
+from fireside.stores.disk import Stamp, read_whole
 
-Stamp = tuple[int, int, int]
 Rows = dict[str, tuple[Stamp, SavedState]]
 
 SHAPE = 1

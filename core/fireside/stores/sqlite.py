@@ -276,6 +276,7 @@ class SQLiteStore(Store):
         except BaseException as error:
             if db.in_transaction:
                 db.execute("ROLLBACK")
+            # an older file that can only be read is listed without the columns that it lacks
             if version != tables.FORMAT or "readonly" not in str(error):
                 raise
 
