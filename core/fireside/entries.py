@@ -24,7 +24,8 @@ from fireside.turns import Turns
 from fireside.values import copied, dumps, need, text_of
 
 if TYPE_CHECKING:
-    from fireside.stores.base import Record, Store
+    from fireside.stores.base import Store
+    from fireside.stores.record import Record
 
 
 class Entries:

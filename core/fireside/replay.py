@@ -9,7 +9,7 @@ from fireside.history import VERSION, HistoryEntry
 from fireside.messages import Json
 
 if TYPE_CHECKING:
-    from fireside.stores.base import Record
+    from fireside.stores.record import Record
 
 
 def replay(state_id: str, record: Record, fold: Fold, entries: list[HistoryEntry]) -> tuple[list[range], int]:

@@ -10,7 +10,7 @@ from fireside import Image, State
 from fireside.items import UNKNOWN_RESULT
 from fireside.replay import untold
 from fireside.requests import build
-from fireside.stores.base import Record
+from fireside.stores.record import Record
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -20,7 +20,7 @@ from fireside.ids import check_id
 from fireside.messages import Json
 from fireside.state import State
 from fireside.stores.quiet import no_gc
-from fireside.stores.record import Record, SavedState, label_from_entries, newer
+from fireside.stores.record import Record, SavedState, newer
 
 T = TypeVar("T")
 
@@ -318,4 +318,4 @@ def finish_now(work: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a store that is reached synchronously had to wait")
 
 
-__all__ = ["Lock", "Record", "SavedState", "Store", "label_from_entries", "newer"]
+__all__ = ["Lock", "SavedState", "Store"]

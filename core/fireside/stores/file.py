@@ -23,14 +23,14 @@ from fireside.messages import Json
 from fireside.stores import file_removal as removal
 from fireside.stores import label as labels
 from fireside.stores import log as logs
-from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, newer
+from fireside.stores.base import Lock, NoLock, Store
 from fireside.stores.disk import Disk, Stamp, read_from, read_whole, stamp_of
 from fireside.stores.file_list import Listing
 from fireside.stores.file_run import RunLock
 from fireside.stores.lock import FileLock, LockFolder, OneAtATime, is_at
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
-from fireside.stores.record import as_it_runs
+from fireside.stores.record import Record, SavedState, as_it_runs, newer
 
 Row = dict[str, Json]
 

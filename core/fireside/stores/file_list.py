@@ -13,10 +13,10 @@ from fireside.messages import Json, Usage
 from fireside.stores import index
 from fireside.stores import label as labels
 from fireside.stores import log as logs
-from fireside.stores.base import SavedState, label_from_entries
 from fireside.stores.disk import Stamp, read_whole, stamp_of
 from fireside.stores.names import id_of
 from fireside.stores.quiet import no_gc
+from fireside.stores.record import SavedState, label_from_entries
 
 _NO_LOG = (-1, -1, -1)
 

@@ -17,8 +17,8 @@ from typing import Any
 from zlib import crc32
 
 from fireside.messages import Usage
-from fireside.stores.base import SavedState
 from fireside.stores.disk import Stamp, read_whole
+from fireside.stores.record import SavedState
 
 Rows = dict[str, tuple[Stamp, SavedState]]
 

@@ -18,11 +18,12 @@ from fireside.errors import Holder, StateInUseError
 from fireside.ids import check_id
 from fireside.messages import Json
 from fireside.stores import postgres_steps as steps
-from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
+from fireside.stores.base import Lock, NoLock, Store
 from fireside.stores.forks import leave_to_parent
 from fireside.stores.postgres_links import Locks, SyncLinks, abandon, address_of, psycopg
 from fireside.stores.postgres_pool import Pool
 from fireside.stores.postgres_steps import Steps
+from fireside.stores.record import Record, SavedState
 
 T = TypeVar("T")
 Row = dict[str, Json]

@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from fireside.errors import Holder, StateInUseError
-from fireside.stores.base import Record, SavedState
-from fireside.stores.record import as_it_runs
+from fireside.stores.record import Record, SavedState, as_it_runs
 from fireside.stores.rows import (
     COLUMNS,
     Row,

@@ -17,8 +17,8 @@ from typing import Any
 from fireside.errors import ConflictError
 from fireside.messages import Json, Usage
 from fireside.stores import log as logs
-from fireside.stores.base import Record, SavedState, label_from_entries
 from fireside.stores.quiet import no_gc
+from fireside.stores.record import Record, SavedState, label_from_entries
 
 Row = dict[str, Json]
 

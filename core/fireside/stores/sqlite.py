@@ -20,13 +20,13 @@ from fireside.errors import Holder
 from fireside.ids import check_id
 from fireside.messages import Json
 from fireside.stores import sqlite_tables as tables
-from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
+from fireside.stores.base import Lock, NoLock, Store
 from fireside.stores.disk import Disk
 from fireside.stores.forks import leave_to_parent
 from fireside.stores.lock import LockFolder
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
-from fireside.stores.record import as_it_runs
+from fireside.stores.record import Record, SavedState, as_it_runs
 from fireside.stores.rows import new_entries, read_label, record_of, text_of
 
 Row = dict[str, Json]

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from fireside.messages import Json
-from fireside.stores.base import SavedState
+from fireside.stores.record import SavedState
 from fireside.stores.rows import (
     BRIEF,
     COLUMNS,

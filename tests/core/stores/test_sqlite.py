@@ -14,7 +14,7 @@ from fireside.contract_driver import label, row
 from fireside.state import State
 from fireside.stores import rows as rows_module
 from fireside.stores import sqlite_tables as tables
-from fireside.stores.base import SavedState
+from fireside.stores.record import SavedState
 from fireside.stores.sqlite import SQLiteStore
 
 

@@ -13,8 +13,9 @@ from fireside import entries as entries_module
 from fireside import state as state_module
 from fireside.items import UNKNOWN_RESULT
 from fireside.state import State
-from fireside.stores.base import Record, Store
+from fireside.stores.base import Store
 from fireside.stores.file import FileStore
+from fireside.stores.record import Record
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
