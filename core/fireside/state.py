@@ -136,7 +136,7 @@ class State(Entries):
 
     @property
     def status(self) -> Status:
-        """Where the conversation stands: see the table of `fireside list`. It asks the lock where a run is open."""
+        """Where the conversation stands: see `fireside.label.Status`. It asks the lock where a run is open."""
         status = stored_status(self._fold)
         if status == "running" and not self._running and not (self._store and self._store.holder(self._id)):
             return "interrupted"
