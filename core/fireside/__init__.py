@@ -30,8 +30,9 @@ from fireside.reporter import Reporter
 from fireside.session import Session
 from fireside.state import State
 from fireside.stores import open_store
-from fireside.stores.base import Record, SavedState, Store
+from fireside.stores.base import Store
 from fireside.stores.file import FileStore
+from fireside.stores.record import Record, SavedState
 from fireside.tools import Tool, tool
 
 __version__ = "0.1.0"

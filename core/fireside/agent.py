@@ -273,12 +273,10 @@ def _ask_human(human: Human) -> Tool:
         state._append("human", {"question": question, "answer": answer})
         return answer
 
-    return as_tool(
-        Tool(
-            ask_human,
-            "ask_human",
-            "Asks the person a question and waits for the answer. Use it where you can't go on without one.",
-            parallel=False,
-            read_only=True,
-        )
+    return Tool(
+        ask_human,
+        "ask_human",
+        "Asks the person a question and waits for the answer. Use it where you can't go on without one.",
+        parallel=False,
+        read_only=True,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ProviderError
 from fireside.history import HistoryEntry
-from fireside.items import Results, message_of
+from fireside.items import Results, messages_of
 from fireside.messages import Json, Message, Text, Usage
 from fireside.requests import Request, build
 from fireside.run import save_before_think, step_saved, tell
@@ -40,12 +40,7 @@ async def compact(agent: Agent, state: State, instructions: str | None = None) -
         return None
     await save_before_think(agent, state)
     prompt = SUMMARY_PROMPT + (f"\n\n{instructions}" if instructions else "")
-    before = [
-        (message, item if isinstance(item, HistoryEntry) and item.kind == "reply" else None)
-        for item in items[:kept]
-        if (message := message_of(item)) is not None
-    ]
-    reply = await ask_model(agent, state, _side_request(agent, before, prompt))
+    reply = await ask_model(agent, state, _side_request(agent, messages_of(items[:kept]), prompt))
     summary = reply.text.strip()
     if not summary:
         state._append("ask", {"prompt": prompt, "answer": None, "usage": reply.usage.to_json()}, is_error=True)

@@ -20,7 +20,8 @@ from fireside.errors import Holder
 from fireside.history import VERSION
 from fireside.messages import Json
 from fireside.state import State
-from fireside.stores.base import Lock, Record, SavedState, Store
+from fireside.stores.base import Lock, Store
+from fireside.stores.record import Record, SavedState
 
 Row = dict[str, Json]
 

@@ -13,13 +13,10 @@ from unittest import SkipTest
 
 from fireside.contract_driver import HARD_TEXTS, Contract, Driven, label, promise, raises, row, with_open_call
 from fireside.errors import ConflictError
-from fireside.fold import UNKNOWN_RESULT
 from fireside.history import VERSION
-from fireside.messages import Json
+from fireside.items import UNKNOWN_RESULT
 from fireside.state import State
 from fireside.stores.base import Store
-
-Row = dict[str, Json]
 
 
 class SavesContract(Contract):

@@ -18,13 +18,14 @@ from fireside.history import VERSION, HistoryEntry
 from fireside.items import UNKNOWN_RESULT
 from fireside.label import label_of
 from fireside.messages import Json, ToolCall
-from fireside.replay import missing_notice, replay
+from fireside.replay import missing_notice, replay, untold
 from fireside.requests import Requests
 from fireside.turns import Turns
 from fireside.values import copied, dumps, need, text_of
 
 if TYPE_CHECKING:
-    from fireside.stores.base import Record, Store
+    from fireside.stores.base import Store
+    from fireside.stores.record import Record
 
 
 class Entries:
@@ -46,6 +47,9 @@ class Entries:
         self._saved = 0
         self._kept = False  # the store has it, though maybe with no entry that can be read
         self._running = False  # a run of this process holds the lock, for this very object
+        self._foreign = (
+            -1
+        )  # the turn that came in from another writer, who may be at its calls: they are not ours to run
         self._loaded = False  # came from a store, and was not run since: a run looks whether its Agent is another
         self._unsaved_steps = 0
         self._requests = Requests()  # what was built for the last request, to take up from
@@ -115,21 +119,24 @@ class Entries:
         """What the entries hold of `data`: what differs from it is new."""
         self._data_saved = {key: text_of(value) for key, value in self._fold.data.items()}
 
+    def _is_noted(self, key: str, value: Json) -> bool:
+        """Whether a value of `data` is in the entries, as it is."""
+        try:
+            return self._data_saved.get(key) == dumps(value, "data")
+        except TypeError:  # what JSON can't hold: the next save tells of it
+            return False
+
     # -- from and to a store
 
-    def _drop_unsaved(self, upto: int | None = None) -> list[HistoryEntry]:
-        """Takes back the entries that no store has yet (from the place `upto` on); returns them."""
+    def _drop_unsaved(self, first: int) -> None:
+        """Takes back the entries from the place `first` on, which no store has yet."""
         with self._guard:
-            first = max(self._saved, self._saved if upto is None else upto)
-            dropped, kept = self._entries[first:], self._entries[:first]
-            if not dropped:
-                return []
+            self._next_seq = self._entries[first].seq
+            kept = self._entries[:first]
             self._fold = Fold()
             self._entries.clear()
             self._replay(*kept)
-            self._next_seq = dropped[0].seq
             self._note_data()
-            return dropped
 
     def _replay(self, *entries: HistoryEntry) -> None:
         for entry in entries:
@@ -154,23 +161,30 @@ class Entries:
             state._close_cut_off(missing)
         return state
 
-    def _close_cut_off(self, missing: list[int]) -> None:
+    def _close_cut_off(self, missing: list[range]) -> None:
         """What a run that died left open: calls without a result, and steps that can't be read."""
         waiting = self._fold.unasked
-        if untold := [seq for seq in missing if seq not in self._fold.told_missing]:
-            self._append("notice", missing_notice(untold, self._fold), closing=True)
+        if unheard := untold(missing, self._fold.told_missing):
+            self._append("notice", missing_notice(unheard, self._fold), closing=True)
         self._close_calls(UNKNOWN_RESULT, [call for call in self._fold.pending if call not in waiting])
 
     def _rebase(self, record: Record, store: Store, own: list[HistoryEntry], *, held: bool) -> None:
-        """Takes what another writer added, and puts one's own new entries behind it."""
+        """Takes what another writer added, and puts one's own new entries behind it. `held`: that one may be running it."""
         fresh = self._from_record(self._id, record, store, held=held)
         with self._guard:
+            if held and fresh._fold.turn != self._fold.turn:
+                self._foreign = fresh._fold.turn
+            unsaved = {key: value for key, value in self._data.items() if not self._is_noted(key, value)}
+            removed = self._data_saved.keys() - self._data.keys()
             for entry in own:
                 fresh._replay(replace(entry, seq=fresh._next_seq, turn=fresh._fold.turn))
                 fresh._next_seq += 1
             self._entries[:] = fresh._entries
             self._fold, self._next_seq, self._saved = fresh._fold, fresh._next_seq, fresh._saved
             self._take_data()
+            self._data.update(unsaved)
+            for key in removed:
+                self._data.pop(key, None)
 
     def _label(self) -> dict[str, Json]:
         """What a list shows, small whatever the length."""

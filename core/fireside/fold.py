@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fireside.content import calls_in, must, usage_in
 from fireside.history import VERSION, HistoryEntry
-from fireside.items import UNKNOWN_RESULT, Item, Partial, Results, message_of
+from fireside.items import Item, Partial, Results, messages_of
 from fireside.messages import Json, Message, ToolCall, Usage
 
 
@@ -78,7 +78,7 @@ class Fold:
         self.created_at: datetime | None = None
         self.updated_at: datetime | None = None
         self.checkpoints: dict[int, Checkpoint] = {}
-        self.told_missing: set[int] = set()
+        self.told_missing: list[range] = []
         self.last_seq = -1
         self._memories: dict[int, _Memory] = {}
         self._own_from = 0
@@ -105,10 +105,7 @@ class Fold:
 
     def messages(self) -> Iterator[tuple[Message, HistoryEntry | None]]:
         """The context; with each message the reply that it is, if it is one."""
-        for item in self.items:
-            message = message_of(item)
-            if message is not None:
-                yield message, item if isinstance(item, HistoryEntry) and item.kind == "reply" else None
+        return messages_of(self.items)
 
     # -- one step
 
@@ -165,8 +162,9 @@ class Fold:
 
     def _notice(self, entry: HistoryEntry) -> None:
         if isinstance(entry.content, dict):
-            for first, last in entry.content["missing"]:
-                self.told_missing.update(range(first, last + 1))
+            told = [range(first, last + 1) for first, last in entry.content["missing"]]
+            must(all(0 <= places.start < places.stop <= entry.seq for places in told))  # it tells of what was before it
+            self.told_missing += told
         else:
             must(isinstance(entry.content, str))
         self._said(entry)
@@ -377,9 +375,6 @@ _STEPS = {
     "error": Fold._error,
 }
 
-KINDS = tuple(_STEPS)
-"""The kinds of entry that this version knows."""
-
 
 def shortened(text: str, length: int = 60) -> str:
     """The first line that says something, cut to `length` characters with an ellipsis."""
@@ -387,4 +382,4 @@ def shortened(text: str, length: int = 60) -> str:
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
-__all__ = ["KINDS", "UNKNOWN_RESULT", "Checkpoint", "Fold", "Item", "Partial", "Results", "message_of", "shortened"]
+__all__ = ["Checkpoint", "Fold", "shortened"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fireside.history import HistoryEntry
@@ -28,11 +29,6 @@ class Partial:
     def text(self) -> str:
         """Its words."""
         return "".join(words for kind, words in self.blocks.values() if kind == "text")
-
-    @property
-    def thinking(self) -> str:
-        """Its thoughts."""
-        return "".join(words for kind, words in self.blocks.values() if kind == "thinking")
 
 
 @dataclass(slots=True)
@@ -65,6 +61,13 @@ def message_of(item: Item) -> Message | None:
     return None
 
 
+def messages_of(items: Iterable[Item]) -> Iterator[tuple[Message, HistoryEntry | None]]:
+    """What the model sees of items; with each message the reply that it is, if it is one."""
+    for item in items:
+        if (message := message_of(item)) is not None:
+            yield message, item if isinstance(item, HistoryEntry) and item.kind == "reply" else None
+
+
 def _result(call: ToolCall, entry: HistoryEntry | None, cleared: frozenset[int]) -> Block:
     if entry is None:
         return ToolResult(call.id, (Text(UNKNOWN_RESULT),), True)
@@ -74,4 +77,4 @@ def _result(call: ToolCall, entry: HistoryEntry | None, cleared: frozenset[int])
     return ToolResult(call.id, parts, entry.is_error)
 
 
-__all__ = ["CLEARED_RESULT", "UNKNOWN_RESULT", "Item", "Partial", "Results", "message_of"]
+__all__ = ["CLEARED_RESULT", "UNKNOWN_RESULT", "Item", "Partial", "Results", "message_of", "messages_of"]

@@ -11,6 +11,12 @@ from fireside.history import VERSION
 from fireside.messages import Json
 
 Status = Literal["new", "running", "approval", "waiting", "interrupted", "failed", "limit", "finished"]
+"""Where a conversation stands.
+
+`"new"`: a message waits for a run. `"running"`: a run is open, and somebody holds its lock. `"approval"`: it asks the
+person about a call. `"waiting"`: it is the person's turn. `"interrupted"`: a run is open, and nobody holds its lock.
+`"failed"`: the last run ended with an exception. `"limit"`: it stopped at the loop's limit. `"finished"`: the task is.
+"""
 
 LABEL_TASK = 200
 """How many characters of the task and the title a label holds."""

@@ -9,15 +9,17 @@ from fireside.history import VERSION, HistoryEntry
 from fireside.messages import Json
 
 if TYPE_CHECKING:
-    from fireside.stores.base import Record
+    from fireside.stores.record import Record
 
 
-def replay(state_id: str, record: Record, fold: Fold, entries: list[HistoryEntry]) -> tuple[list[int], int]:
+def replay(state_id: str, record: Record, fold: Fold, entries: list[HistoryEntry]) -> tuple[list[range], int]:
     """Replays what can be replayed into the fold and the entries: the places of what can't, and that of the next entry.
+
+    The places are ranges, in order: a damaged number may stand for more of them than any memory holds.
 
     Raises `ValueError` where it was saved in a newer format.
     """
-    missing: list[int] = []
+    missing: list[range] = []
     expected = 0
     from_json, apply, call_of = HistoryEntry.from_json, fold.apply, fold.call_of
     for raw in record.entries:
@@ -29,7 +31,7 @@ def replay(state_id: str, record: Record, fold: Fold, entries: list[HistoryEntry
         if seq != expected:
             if seq < expected:
                 continue
-            missing.extend(range(expected, seq))
+            missing.append(range(expected, seq))
         expected = seq + 1
         if entry.origin is not None and entry.origin["v"] > VERSION:
             raise ValueError(
@@ -37,23 +39,43 @@ def replay(state_id: str, record: Record, fold: Fold, entries: list[HistoryEntry
                 f"this one reads up to {VERSION}: update it"
             )
         entries.append(entry)
-        try:
+        try:  # as in `Fold.take`, without one call more for each of thousands
             apply(entry)
-        except Exception:  # whatever a malformed one sets off stays here
+        except Exception:
             fold.last_seq = seq
-            missing.append(seq)
-    missing.extend(range(expected, record.next_seq))
+            missing.append(range(seq, seq + 1))
+    if record.next_seq > expected:
+        missing.append(range(expected, record.next_seq))
     return missing, max(expected, record.next_seq)
 
 
-def missing_notice(untold: list[int], fold: Fold) -> dict[str, Json]:
+def untold(missing: list[range], told: list[range]) -> list[range]:
+    """What no notice has told yet of the missing places, which are in order."""
+    out = []
+    earlier = iter(sorted(told, key=lambda places: places.start))
+    known = next(earlier, None)
+    for places in missing:
+        start = places.start
+        while known is not None and known.start < places.stop:
+            if known.start > start:
+                out.append(range(start, known.start))
+            start = max(start, known.stop)
+            if known.stop > places.stop:  # it may tell of the next ones, too
+                break
+            known = next(earlier, None)
+        if start < places.stop:
+            out.append(range(start, places.stop))
+    return out
+
+
+def missing_notice(missing: list[range], fold: Fold) -> dict[str, Json]:
     """The content of the notice that tells the model of steps that could not be read."""
     ranges: list[list[int]] = []
-    for seq in untold:
-        if ranges and ranges[-1][1] == seq - 1:
-            ranges[-1][1] = seq
+    for places in missing:
+        if ranges and ranges[-1][1] == places.start - 1:
+            ranges[-1][1] = places.stop - 1
         else:
-            ranges.append([seq, seq])
+            ranges.append([places.start, places.stop - 1])
     told = ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in ranges)
     calls = ", ".join(f"{call.name} ({call.id})" for call in fold.pending)
     may = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import warnings
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
@@ -32,12 +33,25 @@ async def tell(agent: Agent, event: str, *args: Any) -> None:
 
 async def save(agent: Agent, state: State) -> None:
     """Saves everything that is not saved yet, where the Agent has a store."""
+    if await _write(agent, state):
+        await tell(agent, "on_save", state)
+
+
+async def try_to_save(agent: Agent, state: State) -> None:
+    """`save`, where a later one writes what this one could not, or raises. What the reporter raises ends the run as ever."""
+    written = False
+    with contextlib.suppress(Exception):
+        written = await _write(agent, state)
+    if written:
+        await tell(agent, "on_save", state)
+
+
+async def _write(agent: Agent, state: State) -> bool:
     if agent.store is None:
         state.record_data()
-        return
+        return False
     state._unsaved_steps = 0
-    if await agent.store._save(state, inline=inline()):
-        await tell(agent, "on_save", state)
+    return await agent.store._save(state, inline=inline())
 
 
 async def step_saved(agent: Agent, state: State) -> None:

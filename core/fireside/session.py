@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,6 +17,7 @@ from fireside.state import State
 from fireside.stores import open_store
 from fireside.stores.base import Store
 from fireside.sync import drive, inline
+from fireside.values import copied, dumps
 
 STATE_KEY = "session_state"
 """The key of `state.data` under which `save_state` keeps the caller's dict."""
@@ -73,8 +75,10 @@ class Session:
     def checkpoint(self, state: Json = None, message: str = "") -> Checkpoint:
         """Records a checkpoint of the conversation, named `message`, with the caller's own `state`; saved at once."""
         made = self.state.checkpoint(message, state)
-        self.store.save(self.state)
-        return made
+        self.store.save(self.state)  # it may come behind what another process added
+        return next(
+            point for point in reversed(self.state.checkpoints) if (point.message, point.at) == (message, made.at)
+        )
 
     def checkpoints(self) -> Sequence[Checkpoint]:
         """The checkpoints, oldest first; each has `message`, `data` (the caller's state) and `at`."""
@@ -97,20 +101,12 @@ class Session:
         """Keeps the caller's own dict with the session, saved at once. Raises `TypeError` for what is no JSON."""
         if not isinstance(state, dict):
             raise TypeError(f"save_state takes a dict, not {type(state).__name__}")
-        before = self.state.data.get(STATE_KEY)
-        self.state.data[STATE_KEY] = state
-        try:
-            self.store.save(self.state)
-        except TypeError:
-            if before is None:
-                del self.state.data[STATE_KEY]
-            else:
-                self.state.data[STATE_KEY] = before
-            raise
+        self.state.data[STATE_KEY] = json.loads(dumps(state, "the state"))  # as it is now, whatever becomes of the dict
+        self.store.save(self.state)
 
     def restore_state(self) -> dict[str, Json] | None:
-        """The dict that `save_state` kept last; `None` where there is none."""
-        kept: dict[str, Json] | None = self.state.data.get(STATE_KEY)
+        """A copy of the dict that `save_state` kept last; `None` where there is none."""
+        kept: dict[str, Json] | None = copied(self.state.data.get(STATE_KEY))
         return kept
 
     @staticmethod

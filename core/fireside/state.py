@@ -136,7 +136,7 @@ class State(Entries):
 
     @property
     def status(self) -> Status:
-        """Where the conversation stands: see the table of `fireside list`. It asks the lock where a run is open."""
+        """Where the conversation stands: see `fireside.label.Status`. It asks the lock where a run is open."""
         status = self.stored_status
         if status == "running" and not self._running and not (self._store and self._store.holder(self._id)):
             return "interrupted"
@@ -260,15 +260,21 @@ class State(Entries):
         `history`, `usage` and `title` stay. Calls that were open there are closed as unknown. Raises `ValueError`
         while calls are pending or a run is open, `LookupError` where there is no such checkpoint.
         """
-        seq = checkpoint.seq if isinstance(checkpoint, Checkpoint) else checkpoint
+        seq = self._place_of(checkpoint) if isinstance(checkpoint, Checkpoint) else checkpoint
         need(seq, int, "restore takes a Checkpoint or its seq")
         self._settled("restore", closed=True)
         if seq not in self._fold.checkpoints:
-            raise LookupError(f"the State {self._id!r} has no checkpoint {seq}")
+            named = repr(checkpoint.message) if isinstance(checkpoint, Checkpoint) else seq
+            raise LookupError(f"the State {self._id!r} has no checkpoint {named}")
         entry = self._append("restore", {"checkpoint": seq})
         self._take_data()
         self._close_calls(UNKNOWN_RESULT)
         return entry
+
+    def _place_of(self, checkpoint: Checkpoint) -> int:
+        """Its `seq` now: another one than it had, where entries of another writer came before it. -1: it is none of these."""
+        made = checkpoint.message, checkpoint.at
+        return next((seq for seq, one in self._fold.checkpoints.items() if (one.message, one.at) == made), -1)
 
     def fork(self, id: str | None = None, at: int | None = None) -> State:
         """A new State that holds the entries up to the one with the `seq` `at` (all of them when left out).

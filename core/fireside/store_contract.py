@@ -14,10 +14,7 @@ import functools
 from fireside.contract_driver import HARD_TEXTS, HARD_VALUES, WRONG_IDS, Driven, label, promise, raises, row
 from fireside.contract_saves import SavesContract
 from fireside.errors import ConflictError, StateInUseError
-from fireside.messages import Json
 from fireside.state import State
-
-Row = dict[str, Json]
 
 
 class StoreContract(SavesContract):

@@ -20,12 +20,11 @@ T = TypeVar("T")
 
 
 class Driver:
-    """What a run knows of who drives it: its loop, and the true cause of its end where that is not what reaches it."""
+    """What a run knows of who drives it: the true cause of its end, where that is not what reaches it."""
 
-    __slots__ = ("cause", "loop")
+    __slots__ = ("cause",)
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+    def __init__(self) -> None:
         self.cause: BaseException | None = None
 
 
@@ -91,11 +90,10 @@ def true_cause(error: BaseException) -> BaseException:
 
 def drive(work: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
     """Runs the coroutine that `work` makes to its end. `name` is the sync name that was called."""
-    portal = _portal.get()
-    if portal is not None and not _in_loop():
-        return portal.ask(work, name)
     if _in_loop():
         raise TypeError(f"{name} can't be called inside a running event loop; await a{name} there")
+    if (portal := _portal.get()) is not None:
+        return portal.ask(work, name)
     loop = asyncio.new_event_loop()
     try:
         return _run(loop, work)
@@ -116,7 +114,7 @@ def _in_loop() -> bool:
 
 
 def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    driver = Driver(loop)
+    driver = Driver()
     context = contextvars.copy_context()
     context.run(_driver.set, driver)
     task = loop.create_task(context.run(work), context=context)

@@ -18,7 +18,7 @@ from fireside.history import HistoryEntry
 from fireside.messages import Block, Json, Reply, ToolCall
 from fireside.models.base import Delta
 from fireside.requests import Request
-from fireside.run import need_message, record_error, save, save_before_think, step_saved, tell
+from fireside.run import need_message, record_error, save_before_think, step_saved, tell, try_to_save
 from fireside.state import State
 from fireside.stores.base import to_its_end
 from fireside.values import dumps
@@ -172,21 +172,25 @@ class _PartialReply:
         if self.agent.save_partial_every is not None and self.agent.store is not None:
             self._saver = asyncio.create_task(self._save_now_and_then(self.agent.save_partial_every))
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._saver is not None:
             self._saver.cancel()
             await to_its_end(_ended(self._saver))
+            failed = None if self._saver.cancelled() else self._saver.exception()
+            if failed is not None and kind is None:
+                raise failed
 
     async def _save_now_and_then(self, every: float) -> None:
         while True:
             await asyncio.sleep(every)
             if self.record():
                 # A full disk must not end a reply that streams well: the save after the think tells of it.
-                with contextlib.suppress(Exception):
-                    await save(self.agent, self.state)
+                await try_to_save(self.agent, self.state)
 
     async def add(self, delta: Delta) -> None:
-        """One more piece."""
+        """One more piece. Raises what the reporter raised when it heard of a save in between."""
+        if self._saver is not None and self._saver.done():
+            self._saver.result()
         if delta.kind == "call":
             return
         if self.new and self.new[-1][0] == delta.block and self.new[-1][1] == delta.kind:

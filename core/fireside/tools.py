@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from fireside.messages import Image, Json, Text, ToolCall
-from fireside.requests import ToolSpec
+from fireside.requests import NO_OUTPUT, ToolSpec
 from fireside.state import State
 from fireside.sync import call
 from fireside.values import copied, plain
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-NO_OUTPUT = "(no output)"
 
 
 class InputError(Exception):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ToolError
 from fireside.messages import Json, ToolCall
-from fireside.run import save, step_saved, tell, words
+from fireside.run import save, step_saved, tell, try_to_save, words
 from fireside.state import State
 from fireside.sync import call as call_user
 from fireside.sync import from_signal_handler
@@ -22,6 +21,8 @@ async def use_tools(agent: Agent, state: State) -> None:
     """Runs the pending calls and records each result. Does nothing where none are pending."""
     if not state.pending_calls:
         return
+    if state._foreign == state._fold.turn:
+        state._close_cut_off([])
     work = await _checked(agent, state)
     await _approve(agent, state, work)
     work = [(call, tool, args) for call, tool, args in work if call in state.pending_calls]
@@ -124,6 +125,5 @@ async def _record(agent: Agent, state: State, call: ToolCall, content: Json, **r
     entry = state._result(call, content, **rest)
     if agent.save_every == 1:
         # A failed save does not stop the other tools: the one at the end of the turn writes what is missing, or raises.
-        with contextlib.suppress(Exception):
-            await save(agent, state)
+        await try_to_save(agent, state)
     await tell(agent, "on_tool_end", state, call, entry)

@@ -1,4 +1,4 @@
-"""The caller's own values: what JSON can hold of them. This room knows no other."""
+"""The caller's own values: what JSON can hold of them. It knows no other room but for the name `Json`."""
 
 from __future__ import annotations
 

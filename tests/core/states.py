@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from fireside import State
-from fireside.stores.base import Record
+from fireside.stores.record import Record
 
 
 def reply(state: State, text: str = "", *calls: str, seen: int | None = None) -> None:

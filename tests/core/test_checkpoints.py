@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fireside import State
-from fireside.fold import UNKNOWN_RESULT
+from fireside.items import UNKNOWN_RESULT
 
 from tests.core.states import loaded, reply, result, texts
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from fireside import Agent, FileStore, OverloadedError, ProviderError, Reporter, ResumeWarning, State, loop, tool
-from fireside.messages import Text
+from fireside.messages import Reply, Text
 from fireside.models.base import Delta
 from fireside.testing import FakeModel, tool_call
 
@@ -81,6 +81,49 @@ async def test_streamed_text_is_saved_while_it_streams(tmp_path: Path) -> None:
         await task
     # only what was new is written a second time
     assert store.load("s").history[-2].content == {"seen": 1, "attempt": 1, "delta": [], "cut": True}
+
+
+@pytest.mark.parametrize("more", [True, False], ids=["in the next piece", "at the end"])
+async def test_what_a_reporter_raises_of_a_save_while_it_streams_ends_the_run(tmp_path: Path, more: bool) -> None:
+    told = asyncio.Event()
+
+    class Raises(Reporter):
+        def on_save(self, state: State) -> None:
+            if state.history[-1].kind == "partial_reply":
+                told.set()
+                raise LookupError("of the reporter")
+
+    class Waiting(Streaming):
+        async def stream(self, request):  # type: ignore[no-untyped-def]
+            yield Delta("text", "half", 0)
+            await told.wait()
+            await asyncio.sleep(0.01)
+            if more:
+                yield Delta("text", " and half", 0)
+                await asyncio.Event().wait()
+            yield Reply((Text("half"),))
+
+    state = State("go", id="s")
+    agent = Agent(Waiting(), store=FileStore(tmp_path), save_partial_every=0.01, reporter=Raises())
+    with pytest.raises(LookupError, match="of the reporter"):
+        await asyncio.wait_for(agent.arun(state), 10)
+    assert (state.status, state.turn) == ("failed", 0)
+
+
+def test_what_a_reporter_raises_of_the_save_of_a_result_ends_the_run(tmp_path: Path) -> None:
+    class Raises(Reporter):
+        def on_save(self, state: State) -> None:
+            if state.history[-1].kind == "tool_result":
+                raise LookupError("of the reporter")
+
+    @tool
+    def look() -> str:
+        return "seen"
+
+    agent = Agent(FakeModel([tool_call("look"), "done"]), tools=[look], store=FileStore(tmp_path), reporter=Raises())
+    with pytest.raises(LookupError, match="of the reporter"):
+        agent.run(state := State("go", id="s"))
+    assert (state.status, state.turn) == ("failed", 1)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import time
 from typing import Any
 
 import pytest
-from fireside.fold import UNKNOWN_RESULT
 from fireside.history import HistoryEntry
+from fireside.items import UNKNOWN_RESULT
 from fireside.messages import Image, Message, Text, Thinking, ToolCall, ToolResult, Unknown
 from fireside.models.anthropic_wire import body_of
 from fireside.requests import GO_ON, MISSING_START, NO_OUTPUT, Request, Requests, ToolSpec, build, tool_name

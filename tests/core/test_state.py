@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fireside import Image, State, ToolCall
 from fireside.messages import ToolResult
-from fireside.stores.base import Record
+from fireside.stores.record import Record
 
 from tests.core.states import loaded, reply, result, texts
 

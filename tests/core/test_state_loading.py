@@ -7,9 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 from fireside import Image, State
-from fireside.fold import UNKNOWN_RESULT
+from fireside.items import UNKNOWN_RESULT
+from fireside.replay import untold
 from fireside.requests import build
-from fireside.stores.base import Record
+from fireside.stores.record import Record
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.core.states import loaded, reply, result, texts
 
@@ -98,6 +101,35 @@ class TestLoading:
         assert again.updated_at == max(
             entry.at for entry in again.history if not entry.closing and entry.kind != "title"
         )
+
+    def test_a_place_however_far_away_costs_no_memory(self) -> None:
+        state = State("go")
+        reply(state, "first")
+        raw = [entry.to_json() for entry in state.history]
+        record = Record(raw, next_seq=2**60)
+        again = State._from_record(state.id, record, None, held=False)  # type: ignore[arg-type]
+        assert f"entries 2 to {2**60 - 1}" in again.history[-1].text
+        assert loaded(again).to_json() == again.to_json()
+
+    @pytest.mark.parametrize("told", [[[0, 2**60]], [[1, 1], [3, 3]], [[-1, 1]], [[1, 0]]])
+    def test_a_notice_of_what_can_not_be_missing_is_itself_told(self, told: object) -> None:
+        state = State("go")
+        reply(state, "first")
+        state.add_notice("steps are missing")
+        raw = [entry.to_json() for entry in state.history]
+        raw[2]["content"] = {"text": "steps are missing", "missing": told}
+        again = State._from_record(state.id, Record(raw), None, held=False)  # type: ignore[arg-type]
+        assert "(entries 2)" in again.history[-1].text
+        assert loaded(again).to_json() == again.to_json()
+
+    @given(*[st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)))] * 2)
+    def test_what_was_told_is_not_told_again(self, gaps: list[tuple[int, int]], told: list[tuple[int, int]]) -> None:
+        missing, end = [], 0
+        for gap, length in gaps:
+            missing.append(range(end + gap, end := end + gap + length + 1))
+        earlier = [range(3 * start, 3 * start + length + 1) for start, length in told]
+        new = {seq for places in missing for seq in places} - {seq for places in earlier for seq in places}
+        assert [seq for places in untold(missing, earlier) for seq in places] == sorted(new)
 
     def test_a_conversation_with_what_can_not_be_read_can_be_forked_and_taken_back(self) -> None:
         state = State("go", id="s")

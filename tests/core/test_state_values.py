@@ -174,6 +174,6 @@ class TestValues:
         state._saved = 1
         before = state.to_json()
         state.add_user_message("unsaved")
-        assert [entry.text for entry in state._drop_unsaved()] == ["unsaved"]
+        state._drop_unsaved(1)
         assert state.to_json() == before
         assert state.add_user_message("again").seq == 1

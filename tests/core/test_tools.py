@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 import pytest
 from fireside import Agent, FileStore, Image, State, Text, ToolCall, tool
+from fireside.requests import NO_OUTPUT
 from fireside.testing import FakeModel, tool_call
-from fireside.tools import NO_OUTPUT, InputError, as_tool, content_of
+from fireside.tools import InputError, as_tool, content_of
 from pydantic import BaseModel, Field
 
 

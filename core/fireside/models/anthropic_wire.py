@@ -240,7 +240,7 @@ class ReplyReader:
             counted("cache_creation_input_tokens", 0),
             requests=1,
         )
-        return Usage(usage.input, usage.output, usage.cache_read, usage.cache_write, 1, cost(self._model, usage))
+        return usage._replace(cost=cost(self._model, usage))
 
 
 def _finished(part: _Part, n: int) -> Block:
@@ -254,11 +254,11 @@ def _finished(part: _Part, n: int) -> Block:
         case "redacted_thinking":
             return Thinking(redacted=start.get("data") or "")
         case "tool_use":
-            call = ToolCall(str(start.get("id") or f"call_{n}"), str(start.get("name") or ""), {}, n)
+            id, name = str(start.get("id") or f"call_{n}"), str(start.get("name") or "")
             args = _arguments(words) if words.strip() else start.get("input") or {}
             if isinstance(args, dict):
-                return ToolCall(call.id, call.name, args, n)
-            return ToolCall(call.id, call.name, {}, n, words)
+                return ToolCall(id, name, args, n)
+            return ToolCall(id, name, {}, n, words)
     return Unknown(start)
 
 

@@ -1,4 +1,7 @@
-"""What tokens cost: one table, dated. A model that is not in it has no price, and shows its tokens only."""
+"""What tokens cost: one table, dated. A model that is not in it has no price, and shows its tokens only.
+
+It was last compared with https://platform.claude.com/docs/en/about-claude/pricing on 2026-11-01.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,6 @@ import re
 from typing import NamedTuple
 
 from fireside.messages import Usage
-
-PRICES_AS_OF = "2026-11-01"
-"""When the table was last compared with https://platform.claude.com/docs/en/about-claude/pricing."""
 
 
 class Price(NamedTuple):

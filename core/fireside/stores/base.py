@@ -20,7 +20,7 @@ from fireside.ids import check_id
 from fireside.messages import Json
 from fireside.state import State
 from fireside.stores.quiet import no_gc
-from fireside.stores.record import Record, SavedState, label_from_entries, newer
+from fireside.stores.record import Record, SavedState, newer
 
 T = TypeVar("T")
 
@@ -213,10 +213,6 @@ class Store:
             raise wrong
         return True
 
-    async def _lock(self, state: State, *, inline: bool = False) -> Lock:
-        self._bind(state)
-        return await self._do("lock", state.id, inline=inline)  # type: ignore[no-any-return]
-
     async def _lock_for_run(self, state: State, *, inline: bool) -> Lock:
         """The lock for a run; one that came too late, for a run that is cancelled, is given back."""
         if inline:
@@ -322,4 +318,4 @@ def finish_now(work: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a store that is reached synchronously had to wait")
 
 
-__all__ = ["Lock", "Record", "SavedState", "Store", "label_from_entries", "newer"]
+__all__ = ["Lock", "SavedState", "Store"]

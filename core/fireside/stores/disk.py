@@ -9,6 +9,9 @@ import contextlib
 import os
 import shutil
 
+Stamp = tuple[int, int, int]
+"""What tells that a file is as it was: inode, size, time of the last change."""
+
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _SMALL = 1 << 14
 
@@ -117,4 +120,9 @@ def read_from(fd: int, start: int = 0) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-__all__ = ["Disk", "read_from", "read_small", "read_whole"]
+def stamp_of(stat: os.stat_result) -> Stamp:
+    """The stamp of a file."""
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+__all__ = ["Disk", "Stamp", "read_from", "read_small", "read_whole", "stamp_of"]

@@ -23,17 +23,16 @@ from fireside.messages import Json
 from fireside.stores import file_removal as removal
 from fireside.stores import label as labels
 from fireside.stores import log as logs
-from fireside.stores.base import Lock, NoLock, Record, SavedState, Store, newer
-from fireside.stores.disk import Disk, read_from, read_whole
+from fireside.stores.base import Lock, NoLock, Store
+from fireside.stores.disk import Disk, Stamp, read_from, read_whole, stamp_of
 from fireside.stores.file_list import Listing
 from fireside.stores.file_run import RunLock
 from fireside.stores.lock import FileLock, LockFolder, OneAtATime, is_at
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
-from fireside.stores.record import as_it_runs
+from fireside.stores.record import Record, SavedState, as_it_runs, newer
 
 Row = dict[str, Json]
-Stamp = tuple[int, int, int]  # what tells that a log is as it was: inode, size, time of the last change
 
 _REMEMBERED = 4096  # logs whose end a store remembers
 
@@ -121,7 +120,7 @@ class FileStore(Store):
             fd = self._disk.open_log(f"{folder}/log.jsonl")
             try:
                 with OneAtATime(fd):
-                    if self._ends.get(state_id, (None,))[0] == _stamp(os.fstat(fd)):
+                    if self._ends.get(state_id, (None,))[0] == stamp_of(os.fstat(fd)):
                         labels.write(self._disk, folder, labels.encode(label, next_seq, size))
             finally:
                 os.close(fd)
@@ -227,10 +226,12 @@ class FileStore(Store):
         self._half_written.pop(state_id, None)
         next_seq, end, glue = self._end(state_id, folder, fd, stat)
         first = entries[0]["seq"] if entries else next_seq
-        if first > next_seq:
-            raise ConflictError(state_id, f"the store's next entry is {next_seq}, not {first}")
-        if first < next_seq:
-            entries = _not_stored(state_id, read_from(fd), entries)
+        if first != next_seq:
+            parsed = logs.parse(read_from(fd))
+            next_seq, _ = _next_seq(parsed, labels.read(folder), stat.st_size)
+            if first > next_seq:
+                raise ConflictError(state_id, f"the store's next entry is {next_seq}, not {first}")
+            entries = logs.not_stored(state_id, parsed.rows, entries)
         if entries:
             if end < stat.st_size:
                 self._set_aside(folder, fd, end)
@@ -248,7 +249,7 @@ class FileStore(Store):
             next_seq = max(next_seq, entries[-1]["seq"] + 1)
         else:
             disk.fsync(fd)  # they may have come by a write whose sync failed
-        stamp = _stamp(os.fstat(fd))
+        stamp = stamp_of(os.fstat(fd))
         self._ends[state_id] = stamp, next_seq
         if len(self._ends) > _REMEMBERED:
             with contextlib.suppress(KeyError, StopIteration, RuntimeError):
@@ -258,7 +259,7 @@ class FileStore(Store):
     def _end(self, state_id: str, folder: str, fd: int, stat: os.stat_result) -> tuple[int, int, bytes]:
         """The next `seq`, where the next line goes, and what must stand before it."""
         size = stat.st_size
-        if (known := self._ends.get(state_id)) and known[0] == _stamp(stat):
+        if (known := self._ends.get(state_id)) and known[0] == stamp_of(stat):
             return known[1], size, b""
         label = labels.read(folder)
         if label and size and label.size == size and os.lseek(fd, -1, os.SEEK_END) >= 0 and os.read(fd, 1) == b"\n":
@@ -290,7 +291,7 @@ class FileStore(Store):
             self._tell(error)
             if label is None:
                 return None
-            return Record([], label.content, label.next_seq, damaged=1)
+            data = b""
         with no_gc():
             parsed = logs.parse(data)
         next_seq, damaged = _next_seq(parsed, label, len(data))
@@ -363,29 +364,14 @@ class FileStore(Store):
             ) from error
 
 
-def _stamp(stat: os.stat_result) -> Stamp:
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
-
-
 def _next_seq(parsed: logs.Parsed, label: labels.Label | None, size: int) -> tuple[int, int]:
     """The place of the next entry, and how much is damaged: a label that stands for more than there is tells of a loss."""
     if label is None or newer(label.content):
         return parsed.next_seq, parsed.damaged
     lost = label.size > size and label.next_seq > parsed.next_seq
-    return max(parsed.next_seq, label.next_seq), parsed.damaged + lost
-
-
-def _not_stored(state_id: str, data: bytes, entries: List[Row]) -> List[Row]:
-    """The entries that the log lacks. Raises `ConflictError` where it has another one in the place of one."""
-    stored = {row["seq"]: row for row in logs.parse(data).rows}
-    fresh = []
-    for entry in entries:
-        there = stored.get(entry["seq"])
-        if there is None:
-            fresh.append(entry)
-        elif not logs.same(there, entry):
-            raise ConflictError(state_id, f"its entry {entry['seq']} is another one")
-    return fresh
+    noted = max(parsed.next_seq, label.next_seq)
+    place = logs.next_place(parsed, noted)
+    return place, parsed.damaged + (lost or place != noted)
 
 
 __all__ = ["FileStore"]

@@ -13,10 +13,10 @@ from fireside.messages import Json, Usage
 from fireside.stores import index
 from fireside.stores import label as labels
 from fireside.stores import log as logs
-from fireside.stores.base import SavedState, label_from_entries
-from fireside.stores.disk import read_whole
+from fireside.stores.disk import Stamp, read_whole, stamp_of
 from fireside.stores.names import id_of
 from fireside.stores.quiet import no_gc
+from fireside.stores.record import SavedState, label_from_entries
 
 _NO_LOG = (-1, -1, -1)
 
@@ -45,14 +45,16 @@ class Listing:
         """The rows of some that changed lately, as they are now."""
         found = []
         for name, kept in self._index.last().items():
+            if (state_id := id_of(name)) is None:
+                continue
             try:
                 log = os.stat(f"{self._root}/{name}/log.jsonl")
-            except OSError:
+            except (OSError, ValueError):
                 continue
-            stamp = log.st_ino, log.st_size, log.st_mtime_ns
-            if (row := index.row_in(kept, stamp)) is not None:
+            stamp = stamp_of(log)
+            if (row := index.row_in(kept, name, stamp)) is not None:
                 found.append(row)
-            elif (made := self._row(name, kept[3], stamp)) is not None:
+            elif (made := self._row(name, state_id, stamp)) is not None:
                 found.append(made[1])
         return found
 
@@ -73,15 +75,16 @@ class Listing:
         for name in order:
             try:
                 log = stat(f"{root}/{name}/log.jsonl")
-                stamp = log.st_ino, log.st_size, log.st_mtime_ns
-            except OSError:
-                if not os.path.lexists(f"{root}/{name}/snapshot.json"):
+                stamp = log.st_ino, log.st_size, log.st_mtime_ns  # `stamp_of`, without a call for each of thousands
+            except OSError as error:
+                gone = isinstance(error, FileNotFoundError | NotADirectoryError)
+                if gone and not os.path.lexists(f"{root}/{name}/snapshot.json"):
                     continue
                 stamp = (0, 0, 0)
             known, kept = before.get(name), written.get(name)
             if known is not None and known[0] == stamp:
                 rows[name] = known
-            elif kept is not None and (row := index.row_in(kept, stamp)) is not None:
+            elif kept is not None and (row := index.row_in(kept, name, stamp)) is not None:
                 rows[name] = (stamp, row)
             elif (state_id := id_of(name)) is not None and (new := self._row(name, state_id, stamp)) is not None:
                 rows[name] = new
@@ -93,7 +96,7 @@ class Listing:
         self._index.keep(rows, made)
         return rows
 
-    def _row(self, name: str, state_id: str, stamp: index.Stamp) -> tuple[index.Stamp, SavedState] | None:
+    def _row(self, name: str, state_id: str, stamp: Stamp) -> tuple[Stamp, SavedState] | None:
         """The row, and of which log it is believed: of none, where that could not be read just now."""
         made_from = stamp
         folder = f"{self._root}/{name}"

@@ -12,15 +12,15 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from zlib import crc32
 
 from fireside.messages import Usage
-from fireside.stores.base import SavedState
-from fireside.stores.disk import read_whole
+from fireside.stores.disk import Stamp, read_whole
+from fireside.stores.names import id_of
+from fireside.stores.record import SavedState
 
-Stamp = tuple[int, int, int]
 Rows = dict[str, tuple[Stamp, SavedState]]
 
 SHAPE = 1
@@ -113,15 +113,21 @@ class Index:
             file.write(b"%08x %s\n" % (crc32(body, SHAPE), body))
 
 
-def row_in(kept: Any, stamp: Stamp) -> SavedState | None:
-    """The row, if it was made from the log with this stamp."""
-    ino, size, time, id, task, title, made, moved, turn, by, status, usage = kept
-    if (ino, size, time) != stamp:
-        return None
+def row_in(kept: Any, name: str, stamp: Stamp) -> SavedState | None:
+    """The row, if it is that of the name and was made from the log with this stamp."""
     # the tuples' own constructors: those of the classes are written in Python, and there are thousands of rows
     new, when = tuple.__new__, datetime.fromisoformat
-    spent = new(Usage, usage) if usage else _NOTHING
-    return new(SavedState, (id, task, title, when(made), when(moved), turn, by, status, spent))
+    try:
+        ino, size, time, id, task, title, made, moved, turn, by, status, usage = kept
+        if (ino, size, time) != stamp or (id != name and id != id_of(name)):
+            return None
+        spent = new(Usage, usage) if usage else _NOTHING
+        created, updated = when(made), when(moved)
+    except (TypeError, ValueError):
+        return None
+    if created.tzinfo is not UTC or updated.tzinfo is not UTC or len(spent) != len(_NOTHING):
+        return None
+    return new(SavedState, (id, task, title, created, updated, turn, by, status, spent))
 
 
 def _kept(stamp: Stamp, row: SavedState) -> tuple[Any, ...]:
@@ -136,7 +142,8 @@ def _lines(data: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         body = line[9:]
         if line[:9] == b"%08x " % crc32(body, SHAPE):
             with contextlib.suppress(ValueError, RecursionError):
-                yield json.loads(body)
+                if isinstance(rows := json.loads(body), dict):
+                    yield rows
 
 
 __all__ = ["WORTH", "Index", "row_in"]

@@ -13,8 +13,8 @@ from zlib import crc32
 
 from fireside.history import VERSION
 from fireside.messages import Json, Usage
-from fireside.stores.base import newer
 from fireside.stores.disk import Disk, read_small
+from fireside.stores.record import newer
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _decode_at = json.JSONDecoder().raw_decode  # half the time of json.loads, which first guesses the encoding

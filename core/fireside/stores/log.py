@@ -1,4 +1,4 @@
-"""The log's lines: entries to bytes, and back from a file that may be cut, damaged or full of NULs. It knows no other room.
+"""The log's lines: entries to bytes, and back from a file that may be cut, damaged or full of NULs. It knows errors alone.
 
 One entry a line, in JSON and UTF-8, split at `\\n` alone. What can't be read is counted and left out; all the rest is read.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 from typing import Any
+
+from fireside.errors import ConflictError
 
 Row = dict[str, Any]
 
@@ -45,6 +47,29 @@ def encode(row: Row) -> bytes:
 def same(stored: Row, new: Row) -> bool:
     """Whether two entries are one in the form that a store keeps."""
     return encode(stored) == encode(json.loads(encode(new)))
+
+
+def not_stored(state_id: str, stored: list[Row], entries: list[Row]) -> list[Row]:
+    """The entries that are not among the stored ones. Raises `ConflictError` where another one is in the place of one."""
+    there = {row["seq"]: row for row in stored}
+    fresh = []
+    for entry in entries:
+        row = there.get(entry["seq"])
+        if row is None:
+            fresh.append(entry)
+        elif not same(row, entry):
+            raise ConflictError(state_id, f"its entry {entry['seq']} is another one")
+    return fresh
+
+
+def next_place(found: Parsed, noted: int | None) -> int:
+    """The place of the next entry: the noted one, unless that is damaged.
+
+    So it is where it is none, lies before the end of what was found, or so far behind it that nobody would read what is
+    written there.
+    """
+    last = found.rows[-1]["seq"] if found.rows else -1
+    return found.next_seq if noted is None or not found.next_seq <= noted <= last + FAR else noted
 
 
 def parse(data: bytes | bytearray) -> Parsed:
@@ -172,4 +197,4 @@ def _sort(rows: list[Row]) -> int:
     return differ
 
 
-__all__ = ["Parsed", "encode", "parse", "same"]
+__all__ = ["Parsed", "encode", "next_place", "not_stored", "parse", "same"]

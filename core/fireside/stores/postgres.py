@@ -18,11 +18,12 @@ from fireside.errors import Holder, StateInUseError
 from fireside.ids import check_id
 from fireside.messages import Json
 from fireside.stores import postgres_steps as steps
-from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
+from fireside.stores.base import Lock, NoLock, Store
 from fireside.stores.forks import leave_to_parent
 from fireside.stores.postgres_links import Locks, SyncLinks, abandon, address_of, psycopg
 from fireside.stores.postgres_pool import Pool
 from fireside.stores.postgres_steps import Steps
+from fireside.stores.record import Record, SavedState
 
 T = TypeVar("T")
 Row = dict[str, Json]
@@ -127,12 +128,7 @@ class PostgresStore(Store):
     async def awrite(self, state_id: str, entries: List[Row], snapshot: Row | None, *, create: bool = False) -> None:
         """`write`, for a running event loop."""
         check_id(state_id)
-        if self._locks is None:
-            token = None
-        elif self._locks.lost():
-            token = await asyncio.to_thread(self._locks.sure_of, state_id)
-        else:
-            token = self._locks.sure_of(state_id)
+        token = await self._locks.asure_of(state_id) if self._locks else None
         await self._do_async(
             lambda again: steps.write(state_id, entries, snapshot, create=create, token=token, again=again)
         )

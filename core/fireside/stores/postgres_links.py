@@ -5,6 +5,7 @@ A connection is never used, or closed, in a forked child: that would speak to th
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import select
@@ -214,6 +215,19 @@ class Locks:
             if lock is not None and lock.lost:
                 raise StateInUseError(state_id)
             return lock.token if lock else None
+
+    async def asure_of(self, state_id: str) -> str | None:
+        """`sure_of`, for a running event loop: on a worker thread where it would wait for the server, or for a thread that
+        does."""
+        if state_id not in self._held:
+            return None
+        if self._guard.acquire(blocking=False):
+            try:
+                if not self.lost():
+                    return self.sure_of(state_id)
+            finally:
+                self._guard.release()
+        return await asyncio.to_thread(self.sure_of, state_id)
 
     def lost(self) -> bool:
         """Whether the connection is gone. It asks the socket alone: the server says nothing on it unless it ends."""

@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from fireside.errors import Holder, StateInUseError
-from fireside.stores.base import Record, SavedState
-from fireside.stores.record import as_it_runs
+from fireside.stores.record import Record, SavedState, as_it_runs
 from fireside.stores.rows import (
     COLUMNS,
     Row,
@@ -62,7 +61,7 @@ CREATE TABLE IF NOT EXISTS fireside_locks (
 """
 _SET_COLUMNS = ", ".join(f"{name} = %s" for name in COLUMNS.split(", ")[1:])
 _NO_COLUMNS = (None,) * 13
-_TEXTS = "SELECT entry FROM fireside_entries WHERE state = %s AND seq >= %s ORDER BY seq"
+_TEXTS = "SELECT entry FROM fireside_entries WHERE state = %s ORDER BY seq"
 _LOCKED = (
     "FROM pg_locks p WHERE p.locktype = 'advisory' AND p.granted AND p.objsubid = 1 "
     "AND p.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -113,13 +112,12 @@ def write(
         if not held or held[0][0] != token:
             raise StateInUseError(state_id)
     stored: List[bytes] = []
-    if entries and entries[0]["seq"] < next_seq:
-        stored = _bytes((yield _TEXTS, (key, entries[0]["seq"])))
-    entries = new_entries(state_id, next_seq, entries, stored)
+    if not entries or entries[0]["seq"] != next_seq:
+        stored = _bytes((yield _TEXTS, (key,)))
+    entries, next_seq = new_entries(state_id, next_seq, entries, stored)
     if entries:
         rows = [(key, entry["seq"], text_of(entry)) for entry in entries]
         yield "INSERT INTO fireside_entries VALUES (%s, %s, %s)", rows
-        next_seq = max(next_seq, entries[-1]["seq"] + 1)
     if snapshot is None:
         yield "UPDATE fireside_states SET next_seq = %s WHERE key = %s", (next_seq, key)
         return
@@ -134,7 +132,7 @@ def _is_written(state_id: str, entries: List[Row]) -> Steps[bool]:
     found = yield "SELECT key FROM fireside_states WHERE id = %s", (state_id,)
     if not found:
         return False
-    texts = yield _TEXTS, (found[0][0], 0)
+    texts = yield _TEXTS, (found[0][0],)
     return [text for (text,) in texts] == [text_of(entry) for entry in entries]
 
 
@@ -161,7 +159,7 @@ def list_all(*, locks: bool) -> Steps[List[SavedState]]:
         (damaged,),
     )
     for key, id, label, fresh in others:
-        texts = yield _TEXTS, (key, 0)
+        texts = yield _TEXTS, (key,)
         known = read_label(label) if fresh else None
         rows.append(row_of(id, known, lambda texts=texts: _bytes(texts), datetime.now(UTC)))  # type: ignore[misc]
     running: set[int] = set()

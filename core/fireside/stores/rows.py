@@ -17,8 +17,8 @@ from typing import Any
 from fireside.errors import ConflictError
 from fireside.messages import Json, Usage
 from fireside.stores import log as logs
-from fireside.stores.base import Record, SavedState, label_from_entries
 from fireside.stores.quiet import no_gc
+from fireside.stores.record import Record, SavedState, label_from_entries
 
 Row = dict[str, Json]
 
@@ -28,24 +28,21 @@ def text_of(row: Row) -> str:
     return logs.encode(row)[:-1].decode()
 
 
-def new_entries(state_id: str, next_seq: int, entries: List[Row], stored: Iterable[bytes]) -> List[Row]:
-    """The entries that are not stored. `stored` are the texts of those from the first entry's `seq` on.
+def new_entries(state_id: str, noted: int | None, entries: List[Row], stored: Iterable[bytes]) -> tuple[List[Row], int]:
+    """The entries that are not stored, and the next place behind them, where `noted` is what the table says of it.
 
-    Raises `ConflictError` where another one is stored in the place of one.
+    `stored` are the texts of all that are; where the entries go on at that place they are not looked at. Raises
+    `ConflictError` where another one is stored in the place of one.
     """
-    if not entries or entries[0]["seq"] == next_seq:
-        return entries
-    if entries[0]["seq"] > next_seq:
-        raise ConflictError(state_id, f"the store's next entry is {next_seq}, not {entries[0]['seq']}")
-    there = {row["seq"]: row for row in parsed(stored).rows}
-    fresh = []
-    for entry in entries:
-        row = there.get(entry["seq"])
-        if row is None:
-            fresh.append(entry)
-        elif not logs.same(row, entry):
-            raise ConflictError(state_id, f"its entry {entry['seq']} is another one")
-    return fresh
+    if entries and entries[0]["seq"] == noted:
+        return entries, entries[-1]["seq"] + 1
+    found = parsed(stored)
+    place = logs.next_place(found, noted)
+    if not entries:
+        return entries, place
+    if entries[0]["seq"] > place:
+        raise ConflictError(state_id, f"the store's next entry is {place}, not {entries[0]['seq']}")
+    return logs.not_stored(state_id, found.rows, entries), max(place, entries[-1]["seq"] + 1)
 
 
 def parsed(texts: Iterable[bytes]) -> logs.Parsed:
@@ -58,10 +55,11 @@ def parsed(texts: Iterable[bytes]) -> logs.Parsed:
         return logs.parse(data)
 
 
-def record_of(texts: Iterable[bytes], snapshot: Row | None, next_seq: int) -> Record:
-    """What `read` gives."""
+def record_of(texts: Iterable[bytes], snapshot: Row | None, noted: int | None) -> Record:
+    """What `read` gives; `noted` is what the table says of the next entry's place."""
     found = parsed(texts)
-    return Record(found.rows, snapshot, max(found.next_seq, next_seq), found.damaged)
+    place = logs.next_place(found, noted)
+    return Record(found.rows, snapshot, place, found.damaged + (place != noted))
 
 
 def row_of(state_id: str, label: Row | None, texts: Callable[[], Iterable[bytes]], at: datetime) -> SavedState:

@@ -20,13 +20,13 @@ from fireside.errors import Holder
 from fireside.ids import check_id
 from fireside.messages import Json
 from fireside.stores import sqlite_tables as tables
-from fireside.stores.base import Lock, NoLock, Record, SavedState, Store
+from fireside.stores.base import Lock, NoLock, Store
 from fireside.stores.disk import Disk
 from fireside.stores.forks import leave_to_parent
 from fireside.stores.lock import LockFolder
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
-from fireside.stores.record import as_it_runs
+from fireside.stores.record import Record, SavedState, as_it_runs
 from fireside.stores.rows import new_entries, read_label, record_of, text_of
 
 Row = dict[str, Json]
@@ -132,12 +132,10 @@ class SQLiteStore(Store):
                 key, next_seq = found
             else:
                 raise LookupError(f"the store has no State {state_id!r}: it was deleted, or never saved")
-            first = entries[0]["seq"] if entries else 0
-            entries = new_entries(state_id, next_seq, entries, tables.texts(db, key, first))
+            entries, next_seq = new_entries(state_id, next_seq, entries, tables.texts(db, key))
             db.executemany(
                 "INSERT INTO entries VALUES (?, ?, ?)", [(key, entry["seq"], text_of(entry)) for entry in entries]
             )
-            next_seq = max(next_seq, entries[-1]["seq"] + 1) if entries else next_seq
             if snapshot is None:
                 db.execute("UPDATE states SET next_seq = ? WHERE key = ?", (next_seq, key))
                 return
@@ -278,6 +276,7 @@ class SQLiteStore(Store):
         except BaseException as error:
             if db.in_transaction:
                 db.execute("ROLLBACK")
+            # an older file that can only be read is listed without the columns that it lacks
             if version != tables.FORMAT or "readonly" not in str(error):
                 raise
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from fireside.messages import Json
-from fireside.stores.base import SavedState
+from fireside.stores.record import SavedState
 from fireside.stores.rows import (
     BRIEF,
     COLUMNS,
@@ -48,11 +48,8 @@ CREATE TABLE entries (
     PRIMARY KEY (state, seq)
 ) WITHOUT ROWID;
 """
-NEXT_SEQ = """
-CASE typeof(next_seq) WHEN 'integer' THEN next_seq
-ELSE (SELECT ifnull(max(seq), -1) + 1 FROM entries WHERE state = key AND typeof(seq) = 'integer') END
-"""
-"""The next `seq` of a State: what was noted or, where that is no number (a hand, or damage, changed it), after its entries."""
+NEXT_SEQ = "CASE typeof(next_seq) WHEN 'integer' THEN next_seq END"
+"""The next `seq` of a State, as it was noted; NULL where that is no number, since a hand or damage changed it."""
 _MORE = ("brief TEXT", "counts BLOB", "brief_seq INTEGER")
 """Columns that came later, for a fast list. An older fireside, which does not know them, leaves `brief_seq` behind."""
 _SET_COLUMNS = ", ".join(f"{name} = ?" for name in (*COLUMNS.split(", ")[1:], "brief", "counts", "brief_seq"))
@@ -143,10 +140,10 @@ def add_columns(db: sqlite3.Connection) -> None:
     db.executemany("UPDATE states SET brief = ?, counts = ?, brief_seq = ? WHERE key = ?", made)
 
 
-def texts(db: sqlite3.Connection, key: int | None, first: int = 0) -> Iterator[bytes]:
-    """The entries of a State from `first` on, as they are kept."""
-    asked = "SELECT CAST(entry AS BLOB) FROM entries WHERE state = ? AND seq >= ? ORDER BY seq"
-    return (text for (text,) in db.execute(asked, (key, first)))
+def texts(db: sqlite3.Connection, key: int | None) -> Iterator[bytes]:
+    """The entries of a State, as they are kept."""
+    asked = "SELECT CAST(entry AS BLOB) FROM entries WHERE state = ? ORDER BY seq"
+    return (text for (text,) in db.execute(asked, (key,)))
 
 
 __all__ = ["FORMAT", "NEXT_SEQ", "OURS", "add_columns", "lacks_columns", "make", "rows", "set_label", "texts"]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fireside.errors import ConflictError
 from fireside.state import State
+from fireside.stores import label as labels
 from fireside.stores.file import FileStore
 
 
@@ -205,6 +206,27 @@ class TestLabels:
         state.add_user_message("on")
         store.save(state)
         assert json.loads(path.read_bytes())["entries"] == 6
+
+    @pytest.mark.parametrize("lost", [False, True])
+    def test_a_next_place_far_behind_the_log_is_not_believed(self, root: Path, store: FileStore, lost: bool) -> None:
+        state = saved(store)
+        path, log = root / "x/snapshot.json", root / "x/log.jsonl"
+        label = labels.decode(path.read_bytes())
+        assert label is not None
+        path.write_bytes(labels.encode(label.content, 2**60, label.size))
+        if lost:
+            log.unlink()
+        record = FileStore(root).read("x")
+        assert record is not None
+        assert (record.next_seq, record.damaged) == (0 if lost else 5, 1)
+        again = FileStore(root).load("x")
+        assert lost or again.to_json() == state.to_json()
+        again.add_user_message("go on")
+        FileStore(root).save(again)
+        assert FileStore(root).load("x").to_json() == again.to_json()
+        label = labels.decode(path.read_bytes())
+        assert label is not None
+        assert label.next_seq == again.history[-1].seq + 1
 
     def test_half_a_label_is_computed_again(self, root: Path, store: FileStore) -> None:
         saved(store)

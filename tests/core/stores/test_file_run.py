@@ -19,8 +19,9 @@ from fireside.messages import Json
 from fireside.state import State
 from fireside.stores import file_run
 from fireside.stores import label as labels
-from fireside.stores.base import Lock, SavedState
+from fireside.stores.base import Lock
 from fireside.stores.file import FileStore
+from fireside.stores.record import SavedState
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

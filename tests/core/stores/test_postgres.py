@@ -63,6 +63,25 @@ class TestPostgres:
         assert {row.id: row.title for row in store.list()} == {"a": "task a", "b": "task b"}
         store.close()
 
+    @pytest.mark.parametrize("damage", [2**60, 1, -5])
+    def test_a_next_place_that_can_not_be_right_is_found_again_from_the_entries(
+        self, postgres: str, damage: int
+    ) -> None:
+        store = PostgresStore(postgres)
+        state = State("task", id="a")
+        state.add_user_message("more")
+        store.save(state)
+        with psycopg.connect(postgres, autocommit=True) as db:
+            db.execute("UPDATE fireside_states SET next_seq = %s", (damage,))
+        again = store.load("a")
+        assert again.to_json() == state.to_json()
+        again.add_user_message("and more")
+        store.save(again)
+        record = store.read("a")
+        assert record is not None
+        assert ([row["seq"] for row in record.entries], record.next_seq, record.damaged) == ([0, 1, 2], 3, 0)
+        store.close()
+
     async def test_so_it_is_by_the_async_names(self, postgres: str) -> None:
         store = PostgresStore(postgres)
         state = State("hello", id="x")
@@ -119,6 +138,34 @@ class TestPostgres:
         record = store.read("x")
         assert record is not None
         assert len(record.entries) == 1
+
+    async def test_a_server_that_is_silent_about_one_lock_stops_no_loop_that_writes_under_another(
+        self, postgres: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = PostgresStore(postgres)
+        state = State("hello", id="x")
+        await store.asave(state)
+        lock = await asyncio.to_thread(store.lock, "x")
+        asked, said = threading.Event(), threading.Event()
+
+        def silent(*_: Any) -> Any:
+            asked.set()
+            assert said.wait(30)
+            yield "SELECT FALSE", ()
+            return False
+
+        monkeypatch.setattr(steps, "take", silent)
+        other = asyncio.ensure_future(asyncio.to_thread(store._locks.take, "y", None))  # type: ignore[union-attr]
+        await asyncio.to_thread(asked.wait)
+        writes = asyncio.ensure_future(store.awrite("x", [{**state.to_json()["entries"][0], "seq": 1}], None))
+        asyncio.get_running_loop().call_later(0.05, said.set)
+        await asyncio.wait_for(writes, 10)
+        assert await other is None
+        lock.release()
+        record = await store.aread("x")
+        assert record is not None
+        assert len(record.entries) == 2
+        await store.aclose()
 
     def test_a_process_with_many_open_files_can_use_it(self, postgres: str) -> None:
         resource = pytest.importorskip("resource")

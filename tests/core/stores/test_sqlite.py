@@ -14,7 +14,7 @@ from fireside.contract_driver import label, row
 from fireside.state import State
 from fireside.stores import rows as rows_module
 from fireside.stores import sqlite_tables as tables
-from fireside.stores.base import SavedState
+from fireside.stores.record import SavedState
 from fireside.stores.sqlite import SQLiteStore
 
 
@@ -231,6 +231,27 @@ def test_an_id_that_is_none_hides_no_conversation(tmp_path: Path) -> None:
         db.execute("INSERT INTO states (id, next_seq) VALUES (CAST(x'ff41' AS TEXT), 0), (x'41', 0)")
         db.commit()
     assert "b" in [row.id for row in store.list()]
+    store.close()
+
+
+@pytest.mark.parametrize("damage", [2**60, 2_000_000, 1, 0, -5])
+def test_a_next_place_that_can_not_be_right_is_found_again_from_the_entries(tmp_path: Path, damage: int) -> None:
+    store = SQLiteStore(tmp_path / "runs.db")
+    state = State("task", id="a")
+    state.add_user_message("more")
+    store.save(state)
+    with store._transaction() as db:
+        db.execute("UPDATE states SET next_seq = ?", (damage,))
+    record = store.read("a")
+    assert record is not None
+    assert (record.next_seq, record.damaged) == (2, 1)
+    again = SQLiteStore(tmp_path / "runs.db").load("a")
+    assert again.to_json() == state.to_json()
+    again.add_user_message("and more")
+    store.save(again)
+    record = store.read("a")
+    assert record is not None
+    assert ([row["seq"] for row in record.entries], record.next_seq, record.damaged) == ([0, 1, 2], 3, 0)
     store.close()
 
 

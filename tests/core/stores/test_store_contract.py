@@ -11,9 +11,10 @@ from fireside.contract_driver import label, row
 from fireside.errors import ConflictError
 from fireside.store_contract import StoreContract
 from fireside.stores import open_store
-from fireside.stores.base import Record, SavedState, Store
+from fireside.stores.base import Store
 from fireside.stores.file import FileStore
 from fireside.stores.postgres import PostgresStore
+from fireside.stores.record import Record, SavedState
 from fireside.stores.sqlite import SQLiteStore
 
 

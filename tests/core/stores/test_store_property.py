@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from fireside import entries as entries_module
 from fireside import state as state_module
-from fireside.fold import UNKNOWN_RESULT
+from fireside.items import UNKNOWN_RESULT
 from fireside.state import State
-from fireside.stores.base import Record, Store
+from fireside.stores.base import Store
 from fireside.stores.file import FileStore
+from fireside.stores.record import Record
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
