@@ -10,7 +10,7 @@ from zlib import crc32
 
 import pytest
 from fireside import Agent, FileStore, Session, State, Store, open_store, tool
-from fireside.stores import file_list, index
+from fireside.stores import index
 from fireside.testing import FakeModel, tool_call
 
 
@@ -160,14 +160,17 @@ def test_a_conversation_whose_folder_can_not_be_entered_is_listed(
     if os.geteuid():
         (root / "aa").chmod(0)
     else:  # who may do anything is let in; the system says no in our place
-        real = os.stat
 
-        def refused(path: Any, *args: Any, **rest: Any) -> os.stat_result:
-            if str(path).startswith(str(root / "aa") + "/"):
-                raise PermissionError(13, "Permission denied", str(path))
-            return real(path, *args, **rest)
+        def refused(real: Any) -> Any:
+            def call(path: Any, *args: Any, **rest: Any) -> os.stat_result:
+                if str(path).startswith(str(root / "aa") + "/"):
+                    raise PermissionError(13, "Permission denied", str(path))
+                return real(path, *args, **rest)  # type: ignore[no-any-return]
 
-        monkeypatch.setattr(file_list.os, "stat", refused)
+            return call
+
+        monkeypatch.setattr(os, "stat", refused(os.stat))
+        monkeypatch.setattr(os, "lstat", refused(os.lstat))
     try:
         assert {saved.id for saved in FileStore(root).list()} == {"aa", "bb"}
     finally:
