@@ -10,6 +10,7 @@ import pytest
 from fireside import Agent, FileStore, State, Text
 from fireside_tui.app import FiresideApp
 from fireside_tui.config import Config, Paths
+from fireside_tui.export import export
 from fireside_tui.reading import Said, read
 
 from tests.tui.app_support import Gate, opened, talk
@@ -125,6 +126,14 @@ async def test_a_talk_with_the_demo_goes_on_with_the_demo(tmp_path: Path) -> Non
             await again.main.ready.wait()
             assert again.main.current is not None
             assert again.main.current.agent.model.name == "demo"
+
+
+def test_who_answered_is_called_by_its_name(tmp_path: Path) -> None:
+    agent = Agent("demo", store=FileStore(tmp_path / "store"))
+    state = State("hello")
+    agent.run(state)
+    assert [said.name for said in read(state) if isinstance(said, Said)] == ["you", "demo"]
+    assert "## demo ·" in export(state, "md")
 
 
 async def test_the_models_that_can_be_picked_are_each_there_once(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ The value of a key or a password is never in what it says.
 from __future__ import annotations
 
 import importlib.metadata
-import locale
 import os
 import platform
 import re
@@ -162,7 +161,7 @@ def _folder(folder: Path) -> tuple[str, Verdict]:
 def _terminal() -> Iterator[Finding]:
     room = "Terminal"
     encoding = (sys.stdout.encoding or "").lower()
-    spoken = ".".join(part for part in locale.getlocale() if part) or "C"
+    spoken = next((os.environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "C")
     verdict: Verdict = "ok" if encoding.replace("-", "") == "utf8" else "note"
     yield Finding(room, "locale", f"{spoken}, output in {encoding or 'no encoding'}", verdict)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

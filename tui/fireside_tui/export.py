@@ -68,7 +68,7 @@ def file_name(state: State, format: Format) -> str:
 
 
 def _said(said: Said) -> list[str]:
-    blocks = [f"## {NAMES[said.who]} · {said.at:%Y-%m-%d %H:%M}"]
+    blocks = [f"## {NAMES.get(said.name, said.name)} · {said.at:%Y-%m-%d %H:%M}"]
     for part in said.parts:
         blocks += _call(part) if isinstance(part, Call) else _block(part, said.who)
     if said.end:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fireside_tui.no_key import for_a_person
+from fireside_tui.safe_text import safe_line
 
 if TYPE_CHECKING:
     from fireside.history import HistoryEntry
@@ -34,6 +35,11 @@ class Call:
         return "failed" if self.result.is_error else "done"
 
 
+def other_name(model: Any) -> str:
+    """The name of a model that is none of Claude's, made harmless; empty for one of Claude's, and where there is none."""
+    return "" if "claude" in str(model or "claude").lower() else safe_line(str(model), 40)
+
+
 @dataclass(slots=True)
 class Said:
     """One message: of `"you"` or `"claude"`. `cut` is why a reply is not whole."""
@@ -43,6 +49,11 @@ class Said:
     parts: list[Block | Call] = field(default_factory=list)
     model: str = ""
     cut: str = ""
+
+    @property
+    def name(self) -> str:
+        """Who said it: `"you"`, `"claude"`, or the model where it is none of Claude's."""
+        return self.who if self.who == "you" else other_name(self.model) or self.who
 
     @property
     def end(self) -> str:
@@ -91,6 +102,7 @@ class _Reader:
         self.partial: tuple[int, int] | None = None
         self.streamed: dict[int, tuple[str, str]] = {}
         self.partial_at: datetime | None = None
+        self.model = ""  # that answers in this run
         self.late: list[Said] = []  # said while a reply streamed: they stand after it
         self.checkpoints = {checkpoint.seq: checkpoint.message for checkpoint in state.checkpoints}
 
@@ -142,13 +154,14 @@ class _Reader:
 
         if self.partial_at is not None and any(words.strip() for _, words in self.streamed.values()):
             parts = [Text(words) if kind == "text" else Thinking(words) for kind, words in self.streamed.values()]
-            self.passages.append(Said("claude", self.partial_at, list(parts), cut=cut))
+            self.passages.append(Said("claude", self.partial_at, list(parts), self.model, cut))
         self.partial, self.streamed = None, {}
         self.passages += self.late
         self.late = []
 
     def _run_start(self, entry: HistoryEntry) -> None:
         self.end_partial()
+        self.model = str(entry.content["agent"].get("model") or "")
 
     def _tool_result(self, entry: HistoryEntry) -> None:
         if entry.call is not None and (call := self.calls.get((entry.call.id, entry.call.n))):

@@ -122,7 +122,7 @@ def _said(said: Said) -> str:
     from fireside_tui.reading import Call
 
     colour = "cyan" if said.who == "you" else "yellow"
-    lines = [f"{click.style(said.who, fg=colour, bold=True)}  {out.dim(f'{said.at.astimezone():%H:%M}')}"]
+    lines = [f"{click.style(said.name, fg=colour, bold=True)}  {out.dim(f'{said.at.astimezone():%H:%M}')}"]
     for part in said.parts:
         match part:
             case Text(text) if text.strip():

@@ -11,7 +11,7 @@ from fireside import HistoryEntry, Image, Text, Thinking, ToolCall
 
 from fireside_tui.conversations.approval import call_line
 from fireside_tui.no_key import for_a_person
-from fireside_tui.reading import UNKNOWN
+from fireside_tui.reading import UNKNOWN, other_name
 from fireside_tui.transcript import Item
 
 CUT_OFF = {
@@ -132,7 +132,7 @@ class Narrator:
 
     def _reply(self, entry: HistoryEntry) -> None:
         content = entry.content
-        self._name = _name(content.get("model"))
+        self._name = other_name(content.get("model"))
         self._partial = None
         cut = CUT_OFF.get(content["stop_reason"], "")
         items: list[Item] = []
@@ -249,7 +249,7 @@ class Narrator:
 
     def _run_start(self, entry: HistoryEntry) -> None:
         self._keep_partial()
-        self._name = _name(entry.content["agent"]["model"])
+        self._name = other_name(entry.content["agent"]["model"])
         self._last_error = ""
         for key in self._passing:
             self.view.remove(key)
@@ -358,10 +358,6 @@ class _Partial:
             else:
                 self.blocks.append((kind, words))
         self.cut = self.cut or bool(content.get("cut"))
-
-
-def _name(model: Any) -> str:
-    return "" if "claude" in str(model or "claude").lower() else str(model)
 
 
 def size_of(text: str) -> str:
