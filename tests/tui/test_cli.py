@@ -206,7 +206,7 @@ def test_show_reads_from_top_to_bottom_and_is_harmless(cli: Any, talk: State) ->
     assert lines[0] == "Why *so*?"
     assert lines[1].startswith("talk-1 · ")
     assert lines[3].startswith("you  ")
-    assert lines[6].startswith("claude  ")
+    assert lines[6].startswith("m  ")
     assert lines[7] == "┊ hm"
     assert lines[-1].endswith("done · 2.1 k characters")
     assert not set(shown) & set("\x1b\x07\x9b\u202e")
