@@ -39,6 +39,7 @@ class _Memory(NamedTuple):
     results: dict[int, HistoryEntry]
     waiting: list[HistoryEntry]
     answered: bool
+    cut: Partial | None
 
 
 class Fold:
@@ -338,6 +339,7 @@ class Fold:
         self._memories[entry.seq] = _Memory(
             self.items, len(self.items), self.data, self.finished, self.finish_answer, self.last_answer, self.turn,
             self.calls, self.results, list(self.waiting), self.answered,
+            self.partial if self.partial is not None and self.partial.cut else None,
         )  # fmt: skip
 
     def _restore(self, entry: HistoryEntry) -> None:
@@ -347,7 +349,8 @@ class Fold:
         self.finished, self.finish_answer, self.last_answer = memory.finished, memory.finish_answer, memory.last_answer
         self.turn, self.calls, self.results = memory.turn, memory.calls, memory.results
         self.waiting, self.answered = list(memory.waiting), memory.answered
-        self.asked, self.approvals, self.partial = set(), {}, None
+        self.asked, self.approvals = set(), {}
+        self.partial = memory.cut  # it stands once a person writes on, as it did there
         self.outcome = "waiting" if self.answered else "new"
         self.last_usage = Usage()
 

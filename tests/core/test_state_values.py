@@ -177,3 +177,15 @@ class TestValues:
         state._drop_unsaved(1)
         assert state.to_json() == before
         assert state.add_user_message("again").seq == 1
+
+
+def test_a_cut_reply_stands_after_a_restore_too() -> None:
+    state = State("question")
+    state._append("partial_reply", {"seen": 0, "attempt": 1, "delta": [[0, "text", "half"]], "cut": True})
+    point = state.checkpoint("here")
+    state.add_user_message("B")
+    assert [message.text for message in state.context] == ["question", "half", "B"]
+    state.restore(point)
+    assert [message.text for message in state.context] == ["question"]
+    state.add_user_message("C")
+    assert [message.text for message in state.context] == ["question", "half", "C"]
