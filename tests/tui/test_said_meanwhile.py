@@ -13,7 +13,7 @@ from fireside_tui.config import Config, Paths
 from fireside_tui.export import export
 from fireside_tui.reading import Said, read
 
-from tests.tui.app_support import Gate, opened, talk
+from tests.tui.app_support import Gate, Opened, opened, talk
 
 UNANSWERED = "has no answer yet"
 
@@ -27,13 +27,18 @@ def order(state: State) -> list[tuple[str, str, str]]:
     ]
 
 
+async def two_in_one(it: Opened, gate: Gate) -> None:
+    """Asks something, and writes a second message once a part of the answer is saved."""
+    await it.send("one", answered=False)
+    await gate.is_asked("one")
+    await it.until(lambda: any(e.kind == "partial_reply" for e in it.current.state.history))
+    await it.send("two", answered=False)
+
+
 async def test_a_message_said_in_an_answer_stands_behind_it_wherever_it_is_read(tmp_path: Path) -> None:
     gate = Gate()
     async with opened(tmp_path, gate, save_partial_every=0.01) as it:
-        await it.send("one", answered=False)
-        await gate.is_asked("one")
-        await it.until(lambda: any(e.kind == "partial_reply" for e in it.current.state.history))
-        await it.send("two", answered=False)
+        await two_in_one(it, gate)
         await it.until(lambda: "two" in it.shown)
         gate.let_on("one")
         await gate.is_asked("two")
@@ -52,10 +57,7 @@ async def test_a_message_said_in_an_answer_stands_behind_it_wherever_it_is_read(
 async def test_a_message_that_a_stop_leaves_without_an_answer_is_told_of_and_keeps_its_place(tmp_path: Path) -> None:
     gate = Gate()
     async with opened(tmp_path, gate, save_partial_every=0.01) as it:
-        await it.send("one", answered=False)
-        await gate.is_asked("one")
-        await it.until(lambda: any(e.kind == "partial_reply" for e in it.current.state.history))
-        await it.send("two", answered=False)
+        await two_in_one(it, gate)
         await it.press("escape")
         await it.until(lambda: not it.current.running)
         live = it.shown
