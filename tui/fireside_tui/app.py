@@ -193,8 +193,6 @@ class FiresideApp(App[int]):
 
         conversations, warning = conversations_for(self.config, self._agent, self.paths)
         conversations.glance()
-        import fireside_tui.transcript  # noqa: F401  not on the first frame, and wanted next
-
         return conversations, warning
 
     async def _open_store(self) -> None:
@@ -207,9 +205,12 @@ class FiresideApp(App[int]):
         else:
             conversations, warning, first = await self._load()
             main.list_of(conversations)
+            if conversations.items:
+                await main.painted()
             # a long list takes its time: it is read while the rest of the screen is made
             listed = asyncio.ensure_future(conversations.refresh())
             await asyncio.sleep(0)  # it begins now
+            await asyncio.to_thread(_load_transcript)
             await main.chat.complete()
         from fireside_tui.start import missing_for, resumed
 
@@ -324,6 +325,10 @@ class FiresideApp(App[int]):
         for widget in self.screen.walk_children():
             if isinstance(widget, Widget):
                 widget.refresh()
+
+
+def _load_transcript() -> None:
+    import fireside_tui.transcript  # noqa: F401  not on the first frame, and wanted next
 
 
 def _start_collecting() -> None:

@@ -44,7 +44,7 @@ class Listing:
     def glance(self) -> list[SavedState]:
         """The rows of some that changed lately, as they are now."""
         found = []
-        for name, kept in self._index.last().items():
+        for name, kept in (self._index.last() or self._newest()).items():
             if (state_id := id_of(name)) is None:
                 continue
             try:
@@ -57,6 +57,16 @@ class Listing:
             elif (made := self._row(name, state_id, stamp)) is not None:
                 found.append(made[1])
         return found
+
+    def _newest(self) -> dict[str, None]:
+        """The names of those whose logs were written last, where there are many and no list was kept of them."""
+        written = []
+        with contextlib.suppress(OSError):
+            names = os.listdir(self._root)
+            for name in names if len(names) >= index.WORTH else ():
+                with contextlib.suppress(OSError, ValueError):
+                    written.append((os.stat(f"{self._root}/{name}/log.jsonl").st_mtime_ns, name))
+        return dict.fromkeys(name for _, name in sorted(written)[-index.LAST :])
 
     def forget(self, name: str, *, for_good: bool = False) -> None:
         """The row of this name has to be made again; `for_good`: it is deleted, and no file may tell of it."""

@@ -142,7 +142,6 @@ def test_it_never_holds_more_than_twice_the_rows(root: Path, store: FileStore) -
 
 def test_a_glance_shows_what_changed_last_as_it_is_now(root: Path, store: FileStore) -> None:
     states = many(store)
-    assert FileStore(root).glance() == []
     store.list()
     assert FileStore(root).glance() == FileStore(root).list()
     states["id-2"].rename("Another title")
@@ -154,6 +153,21 @@ def test_a_glance_shows_what_changed_last_as_it_is_now(root: Path, store: FileSt
     rows = FileStore(root).glance()
     assert [row.id for row in rows] == ["id-1", "id-4", "id-2", "id-0"]
     assert rows == FileStore(root).list()
+
+
+def test_a_glance_at_many_that_nobody_listed_shows_those_that_were_written_last(
+    root: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "LAST", 3)
+    states = many(store)
+    for name, second in (("id-1", 5), ("id-3", 4), ("id-4", 3), ("id-0", 2), ("id-2", 1)):
+        os.utime(root / name / "log.jsonl", (second, second))
+    (root / "notes").mkdir()
+    assert {row.id for row in FileStore(root).glance()} == {"id-1", "id-3", "id-4"}
+    assert not (root / ".list").exists()
+    monkeypatch.setattr(index, "WORTH", len(states) + 3)  # few are listed at once
+    assert FileStore(root).glance() == []
+    assert FileStore(root / "none").glance() == []
 
 
 def test_a_glance_reads_the_end_alone(root: Path, store: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +230,7 @@ def test_the_rows_of_another_version_are_not_believed(
         patch.setattr(index, "_kept", lambda stamp, row: [*stamp, row.id, "another"])
         expected = FileStore(root).list()
         assert b"another" in (root / ".list").read_bytes()
+    monkeypatch.setattr(file_list.Listing, "_newest", lambda self: {})
     assert FileStore(root).glance() == []
     assert FileStore(root).list() == expected
     assert FileStore(root).glance() == expected
