@@ -33,9 +33,13 @@ from fireside_tui.screens.modal import Modal
 from fireside_tui.theme import DEFAULT, THEMES
 
 if TYPE_CHECKING:  # the library is loaded after the first frame
-    from fireside import Agent
+    from typing import TypeAlias
+
+    from fireside import Agent, HistoryEntry
 
     from fireside_tui.conversations import Conversations
+
+    First: TypeAlias = Conversation | Exception | list[HistoryEntry] | None
 
 CATCH_UP = 3.0
 """Seconds that a key waits for the ones before it."""
@@ -79,7 +83,7 @@ class FiresideApp(App[int]):
         self.tools: tuple[Any, ...] = ()
         self._resume, self._newest, self._agent, self._warning = resume, newest, agent, warning
         self._own_server = bool(config.base_url) or agent is not None
-        self._loading: asyncio.Task[tuple[Conversations, str, Conversation | Exception | None]] | None = None
+        self._loading: asyncio.Task[tuple[Conversations, str, First]] | None = None
         self._quit_asked = False
         self._task_of_run: asyncio.Task[Any] | None = None
         self._ending = self._warm = False
@@ -183,10 +187,14 @@ class FiresideApp(App[int]):
         finally:
             _start_collecting()
 
-    async def _load(self) -> tuple[Conversations, str, Conversation | Exception | None]:
-        """The store, what is wrong with it, and the conversation that was asked for: in threads, while the screen is made."""
+    async def _load(self) -> tuple[Conversations, str, First]:
+        """The store, what is wrong with it, and the conversation that was asked for, or the end of a long one: in threads,
+        while the screen is made."""
         conversations, warning = await asyncio.to_thread(self._conversations)
-        return conversations, warning, await _opened(conversations, self._resume) if self._resume else None
+        if not self._resume:
+            return conversations, warning, None
+        end = await conversations.peek(self._resume)
+        return conversations, warning, end or await _opened(conversations, self._resume)
 
     def _conversations(self) -> tuple[Conversations, str]:
         from fireside_tui.start import conversations_for
@@ -222,9 +230,11 @@ class FiresideApp(App[int]):
         main.warn("  ".join(warnings))
         conversations.on_ended = self._ended
         main.chat.missing = "" if self._own_server else missing_for(conversations.agent)
-        main.begin(conversations, empty=not isinstance(first, Conversation))
+        if isinstance(first, list):
+            first = await main.ahead.during(self._peek(conversations, first))
+        else:
+            self._begin_with(conversations, first)
         if first is not None:
-            self._show_first(first)
             main.appear()
             await main.painted()
         _start_collecting()  # a store that is far away may take long to tell its list
@@ -240,6 +250,21 @@ class FiresideApp(App[int]):
                 main.say("There is no conversation yet: this is a new one.")
         main.rows_changed()
         self.run_worker(conversations.watch(), exit_on_error=False, group="watch")
+
+    async def _peek(self, conversations: Conversations, end: list[HistoryEntry]) -> Conversation | Exception:
+        """Shows the end of the conversation that was asked for while it is opened; what is typed by then is for its box."""
+        main, id = self.main, self._resume or ""
+        with main.chat.peeking(main.title_of(id), end):
+            main.appear()
+            await main.painted()
+            first = await _opened(conversations, id)
+            self._begin_with(conversations, first)
+            return first
+
+    def _begin_with(self, conversations: Conversations, first: Conversation | Exception | None) -> None:
+        self.main.begin(conversations, empty=not isinstance(first, Conversation))
+        if first is not None:
+            self._show_first(first)
 
     def _show_first(self, first: Conversation | Exception, *, last: bool = False) -> None:
         match first:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from fireside.errors import ConflictError, Holder, StateInUseError
-from fireside.history import VERSION
+from fireside.history import VERSION, HistoryEntry
 from fireside.ids import check_id
 from fireside.messages import Json
 from fireside.state import State
@@ -80,6 +80,14 @@ class Store:
         """Rows of `list` that can be had at once, newest first, for who can't wait for all of them; some may be missing.
 
         None, where a store knows no quicker way.
+        """
+        return []
+
+    def peek(self, state_id: str) -> List[HistoryEntry]:
+        """The last entries of a long conversation that can be had at once, from the start of a run: for who shows its end
+        before all of it is loaded. A load may tell more of them.
+
+        None where it is short or its end is damaged or still runs, or where a store knows no quicker way.
         """
         return []
 

@@ -18,11 +18,13 @@ import os
 from builtins import list as List  # a store has a method of that name
 
 from fireside.errors import ConflictError, Holder
+from fireside.history import HistoryEntry
 from fireside.ids import check_id
 from fireside.messages import Json
 from fireside.stores import file_removal as removal
 from fireside.stores import label as labels
 from fireside.stores import log as logs
+from fireside.stores import tail
 from fireside.stores.base import Lock, NoLock, Store
 from fireside.stores.disk import Disk, Stamp, read_from, read_whole, stamp_of
 from fireside.stores.file_list import Listing
@@ -299,6 +301,19 @@ class FileStore(Store):
         if (run := self._runs.get(state_id)) and run.waiting:
             content = run.waiting[0]
         return Record(parsed.rows, content, next_seq, damaged)
+
+    def peek(self, state_id: str) -> List[HistoryEntry]:
+        """See `Store.peek`: of a long log, the last lines."""
+        folder = self._folder(state_id)
+        try:
+            size = os.stat(f"{folder}/log.jsonl").st_size
+            if size < tail.LONG_BYTES or (label := labels.read(folder)) is None or newer(label.content):
+                return []
+            data = read_whole(f"{folder}/log.jsonl", size - tail.END_BYTES)
+        except OSError:  # a load tells of it
+            return []
+        parsed = logs.parse(data[data.find(b"\n") + 1 :])
+        return [] if parsed.damaged else tail.last_runs(parsed.rows)
 
     def list(self) -> List[SavedState]:
         """See `Store.list`. What has not changed since the last call is not read again."""

@@ -17,21 +17,24 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from fireside.errors import Holder
+from fireside.history import HistoryEntry
 from fireside.ids import check_id
 from fireside.messages import Json
 from fireside.stores import sqlite_tables as tables
+from fireside.stores import tail
 from fireside.stores.base import Lock, NoLock, Store
 from fireside.stores.disk import Disk
 from fireside.stores.forks import leave_to_parent
 from fireside.stores.lock import LockFolder
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
-from fireside.stores.record import Record, SavedState, as_it_runs
-from fireside.stores.rows import new_entries, read_label, record_of, text_of
+from fireside.stores.record import Record, SavedState, as_it_runs, newer
+from fireside.stores.rows import new_entries, parsed, read_label, record_of, text_of
 
 Row = dict[str, Json]
 
 _PATIENCE = 30.0  # seconds that a write waits for another one
+_ASKED = f"SELECT key, {tables.NEXT_SEQ}, CAST(label AS BLOB) FROM states WHERE id = ?"
 _MAGIC = b"SQLite format 3\0"
 
 
@@ -147,13 +150,23 @@ class SQLiteStore(Store):
         with self._reading() as db:
             if db is None:
                 return None
-            found = db.execute(
-                f"SELECT key, {tables.NEXT_SEQ}, CAST(label AS BLOB) FROM states WHERE id = ?", (state_id,)
-            ).fetchone()
+            found = db.execute(_ASKED, (state_id,)).fetchone()
             if found is None:
                 return None
             key, next_seq, label = found
             return record_of(tables.texts(db, key), read_label(label), next_seq)
+
+    def peek(self, state_id: str) -> List[HistoryEntry]:
+        """See `Store.peek`: of many entries, the last ones."""
+        check_id(state_id)
+        with self._reading() as db:
+            if db is None:
+                return []
+            key, next_seq, label = db.execute(_ASKED, (state_id,)).fetchone() or (0, None, None)
+            if next_seq is None or next_seq < tail.LONG or newer(read_label(label)):
+                return []
+            last = parsed(tables.last_texts(db, key))
+        return [] if last.damaged else tail.last_runs(last.rows)
 
     def list(self) -> List[SavedState]:
         """See `Store.list`."""

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from fireside.messages import Json
+from fireside.stores import tail
 from fireside.stores.record import SavedState
 from fireside.stores.rows import (
     BRIEF,
@@ -146,4 +147,28 @@ def texts(db: sqlite3.Connection, key: int | None) -> Iterator[bytes]:
     return (text for (text,) in db.execute(asked, (key,)))
 
 
-__all__ = ["FORMAT", "NEXT_SEQ", "OURS", "add_columns", "lacks_columns", "make", "rows", "set_label", "texts"]
+def last_texts(db: sqlite3.Connection, key: int) -> List[bytes]:
+    """The last entries of a State, as they are kept: as many as `tail` looks at."""
+    asked = "SELECT CAST(entry AS BLOB) FROM entries WHERE state = ? ORDER BY seq DESC LIMIT ?"
+    out: List[bytes] = []
+    size = 0
+    for (text,) in db.execute(asked, (key, tail.END)):
+        out.append(text)
+        size += len(text)
+        if size > tail.END_BYTES:
+            break
+    return out[::-1]
+
+
+__all__ = [
+    "FORMAT",
+    "NEXT_SEQ",
+    "OURS",
+    "add_columns",
+    "lacks_columns",
+    "last_texts",
+    "make",
+    "rows",
+    "set_label",
+    "texts",
+]

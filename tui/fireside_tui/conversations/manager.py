@@ -211,6 +211,14 @@ class Conversations:
         self.device.mark_unread(id, False)
         return conversation
 
+    async def peek(self, id: str) -> list[HistoryEntry]:
+        """The end of a long conversation that is not open yet, for who shows it while `open` reads all of it."""
+        if self.get(id) is not None:
+            return []
+        with contextlib.suppress(Exception):  # what is wrong, `open` tells
+            return await asyncio.to_thread(self.store.peek, id)
+        return []
+
     def get(self, id: str) -> Conversation | None:
         """The conversation, if it is open."""
         return self._open.get(id)

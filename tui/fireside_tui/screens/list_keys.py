@@ -20,14 +20,14 @@ class ListKeys(Commands):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
-        self._ahead = TypedAhead(self._type_again)
+        self.ahead = TypedAhead(self._type_again)
         self._opening: Worker[None] | None = None
 
     # -- what takes its time
 
     def work(self, work: Coroutine[Any, Any, None]) -> Worker[None]:
         """Does something in a worker; what is typed from now on waits for its end."""
-        return self.run_worker(self._ahead.during(work), group="commands", exit_on_error=False)
+        return self.run_worker(self.ahead.during(work), group="commands", exit_on_error=False)
 
     def pick(self, id: str) -> None:
         """Opens a conversation; what is typed from now on is for its box."""
@@ -43,7 +43,7 @@ class ListKeys(Commands):
 
     def _put_down(self) -> None:
         """What was typed for a conversation that is not opened stands in the box: it must neither act nor be lost."""
-        if text := self._ahead.take_text():
+        if text := self.ahead.take_text():
             self.chat.composer.paste(text)
             self.go_to(self.chat.composer)
 
@@ -67,7 +67,7 @@ class ListKeys(Commands):
             self._put_down()
             self._opening.cancel()
             return True
-        return self._ahead.holds(event) or await self._act(event)
+        return self.ahead.holds(event) or await self._act(event)
 
     async def _act(self, event: Typed) -> bool:
         sidebar = self.sidebar

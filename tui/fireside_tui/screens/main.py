@@ -211,9 +211,13 @@ class MainScreen(ListKeys, Writing):
         self.flush_drafts()
 
     async def open(self, id: str, *, focus: bool = True) -> bool:
-        """Opens a conversation; says why where it can't be."""
+        """Opens a conversation, the end of a long one first; says why where it can't be."""
         try:
-            conversation = await self.conversations.open(id)
+            end = await self.conversations.peek(id)
+            with self.chat.peeking(self.title_of(id), end):
+                if end:
+                    await self.painted()
+                self.show(await self.conversations.open(id), focus=focus)
         except LookupError:
             self.say("This conversation is not there any more.", error=True)
             await self.conversations.refresh()
@@ -221,9 +225,13 @@ class MainScreen(ListKeys, Writing):
         except Exception as error:
             self.failed(error)
             return False
-        self.show(conversation, focus=focus)
         self.sidebar.rows.set_cursor(id)
         return True
+
+    def title_of(self, id: str) -> str:
+        """The title of a conversation, as the list has it."""
+        row = self.conversations.row(id)
+        return row.title if row is not None else ""
 
     def show_list(self, shown: bool) -> None:
         """Opens the list where it is a drawer, and moves the focus."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from textual.events import Key, Paste
 
 from fireside_tui import commands
 
 Typed: TypeAlias = Key | Paste
+T = TypeVar("T")
 
 AT_ONCE = frozenset({"quit", "help", "suspend", "palette"})
 """Commands that wait for nothing."""
@@ -28,14 +29,14 @@ class TypedAhead:
         self._held: list[Typed] = []
         self._given: Typed | None = None
 
-    def during(self, work: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
+    def during(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
         """The work, to be awaited; what is typed from now on waits for its end."""
         self._works += 1
         return self._done(work)
 
-    async def _done(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _done(self, work: Coroutine[Any, Any, T]) -> T:
         try:
-            await work
+            return await work
         finally:
             self._works -= 1
             await self._give_back()

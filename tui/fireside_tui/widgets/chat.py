@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -32,6 +33,19 @@ if TYPE_CHECKING:  # loaded after the first frame, as the library is
     from fireside_tui.widgets.narrator import Narrator
 
 
+class _Peeked(NamedTuple):
+    """The end of a conversation that is shown while all of it is read."""
+
+    entries: Sequence[HistoryEntry]
+    narrator: Narrator
+    key: str  # of the first item
+
+    def ends(self, history: Sequence[HistoryEntry]) -> bool:
+        """Whether a history ends with just these entries."""
+        last = history[-len(self.entries) :]
+        return [(one.seq, one.kind, one.at) for one in last] == [(one.seq, one.kind, one.at) for one in self.entries]
+
+
 class Chat(Pane, Vertical, Listener):
     """Heading, transcript, composer and status of one conversation."""
 
@@ -53,6 +67,7 @@ class Chat(Pane, Vertical, Listener):
         """What is missing for an answer, in one line."""
         self._transcript: Transcript | None = None
         self._narrator: Narrator | None = None
+        self._peeked: _Peeked | None = None
         self._whole = asyncio.Event()
         self._used = 0
         self._running = False
@@ -112,30 +127,59 @@ class Chat(Pane, Vertical, Listener):
         conversation.listen(self)
         self.reload()
 
+    @contextlib.contextmanager
+    def peeking(self, title: str, end: Sequence[HistoryEntry]) -> Iterator[None]:
+        """Shows the end of a conversation, if there is one, while all of it is read. `open` follows; else all is as before."""
+        if not end:
+            yield
+            return
+        from fireside_tui.widgets.narrator import Narrator, last_part
+
+        end = end[last_part(end) :]
+        narrator, items = Narrator.of(end, live=False, today=clock.now(), show_thinking=self.show_thinking)
+        self._narrator = None  # what is heard of the conversation that stood here goes into no other
+        self._peeked = _Peeked(end, narrator, next(iter(items), ""))
+        self.query_one(Welcome).display = False
+        self.transcript.display = True
+        self.transcript.load(items.values())
+        narrator.view = self.transcript
+        self.query_one(ChatHeading).say(title, "")
+        self.query_one(StatusLine).say("", "", ())
+        try:
+            yield
+        finally:
+            if self._peeked is not None and self._peeked.narrator is narrator:
+                self.reload()
+
     def reload(self) -> None:
         """Tells the whole conversation again: its end at once, what is before it a moment later."""
         from fireside_tui.widgets.narrator import Narrator, last_part
 
         conversation = self.conversation
+        peeked, self._peeked = self._peeked, None
         if conversation is None:
+            self.update_lines()
             return
         history = list(conversation.state.history)
         live, elsewhere = conversation.running, conversation.elsewhere is not None
         tell = partial(Narrator.of, live=live, elsewhere=elsewhere, today=clock.now(), show_thinking=self.show_thinking)
-        first = last_part(history)
-        narrator, items = tell(history[first:])
-        for kind, pieces in conversation.streaming:
-            narrator.stream(kind, "".join(pieces))
+        if peeked is not None and not live and not elsewhere and peeked.ends(history):
+            narrator, key, first = peeked.narrator, peeked.key, len(history) - len(peeked.entries)
+        else:
+            first = last_part(history)
+            narrator, items = tell(history[first:])
+            for kind, pieces in conversation.streaming:
+                narrator.stream(kind, "".join(pieces))
+            key = next(iter(items), "")
+            self.transcript.load(items.values())
+            narrator.view = self.transcript
         if words := _left_open(conversation):
             narrator.passing("left-open", words)
         self._used = next((_context_of(entry) for entry in reversed(history) if entry.kind in ("reply", "compact")), 0)
-        self.transcript.load(items.values())
-        narrator.view = self.transcript
         self._narrator = narrator
         self._whole.clear()
         if first:
-            first_key, thinking = next(iter(items), ""), self.show_thinking
-            self.run_worker(self._tell_before(narrator, first_key, partial(tell, history), thinking))
+            self.run_worker(self._tell_before(narrator, key, partial(tell, history), self.show_thinking))
         else:
             self._whole.set()
         self.update_lines()
@@ -192,7 +236,7 @@ class Chat(Pane, Vertical, Listener):
 
     def on_reload(self, conversation: Conversation) -> None:
         """It is another history than before. Who reads further up, in one that another process writes, is not disturbed."""
-        if conversation.elsewhere is None or self.transcript.following:
+        if self._peeked is None and (conversation.elsewhere is None or self.transcript.following):
             self.reload()
 
     def on_change(self, conversation: Conversation) -> None:
@@ -203,6 +247,8 @@ class Chat(Pane, Vertical, Listener):
 
     def update_lines(self) -> None:
         """Heading, approval, composer and status as they are now."""
+        if self._peeked is not None:
+            return
         conversation = self.conversation
         talks = conversation is not None and not conversation.empty
         # no class for it: the styles of all that is in the chat would be found anew
