@@ -254,12 +254,19 @@ def test_rename_fork_and_delete(cli: Any, talk: State, store: FileStore) -> None
     assert cli("rename", "talk", "Another").code == 0
     copied = cli("fork", "talk").out.strip()
     assert store.load(copied).forked_from == ("talk-1", 3)
-    assert [row.title for row in store.list()] == ["Another", "Another"]
+    assert [row.title for row in store.list()] == ["Another (2)", "Another"]
     one_line(cli("rename", "talk", "  "), 2, "the title is empty")
     one_line(cli("delete", "talk", "nope", "-y"), 1, "'nope'")
     assert len(store.list()) == 2, "nothing is deleted where one of them is not there"
     assert cli("delete", "talk", copied[:6], "talk", "--yes").code == 0
     assert store.list() == []
+
+
+@pytest.mark.parametrize("command", ["list", "search word", "show x", "export x", "rename x y", "fork x", "delete x -y"])
+def test_a_store_that_is_not_there_is_told_where_one_is_named(cli: Any, tmp_path: Path, command: str) -> None:
+    for place in (tmp_path / "none", f"sqlite:///{tmp_path}/none.db"):
+        one_line(cli(*command.split(), "--store", str(place)), 1, "there is no store here")
+    assert not list(tmp_path.glob("none*"))
 
 
 def test_delete_asks_first_and_never_without_a_terminal(shell: Any, store: FileStore, terminal: Any) -> None:

@@ -82,11 +82,11 @@ async def test_another_answer_is_asked_for_in_a_fork_and_the_old_branch_stays(tm
     await fork.finished()
     assert fork is not talk
     assert (talk.state.answer, fork.state.answer) == ("first", "second")
-    assert len(conversations.rows) == 2
+    assert [row.title for row in conversations.rows] == ["Hi (2)", "Hi"]
 
 
 async def test_editing_a_message_forks_before_it(tmp_path: Path) -> None:
-    model = FakeModel(["a", "b", "c"])
+    model = FakeModel(["a", "b", "c", "d"])
     conversations = all_of(tmp_path, model)
     talk = conversations.new()
     for text in ("one", "two"):
@@ -98,6 +98,9 @@ async def test_editing_a_message_forks_before_it(tmp_path: Path) -> None:
     assert [message.text for message in model.requests[-1].messages] == ["one", "a", "zwei"]
     assert [entry.text for entry in talk.state.history if entry.kind == "user"] == ["one", "two"]
     assert fork.state.forked_from is not None
+    again = await conversations.edit_and_send(fork, message, "deux")
+    await again.finished()
+    assert {row.title for row in conversations.rows} == {"one", "one (2)", "one (3)"}
 
 
 async def test_a_call_waits_for_the_person(tmp_path: Path) -> None:

@@ -31,7 +31,11 @@ def rename(given: Given, id: str, title: str) -> None:
 @common
 def fork(given: Given, id: str) -> None:
     """Copy a conversation; print the new id."""
+    from fireside_tui.conversations.rows import numbered
+
     copy = given.load(id).fork()
+    if copy.title:
+        copy.rename(numbered(copy.title, [row.title for row in given.store.list()]))
     given.store.save(copy)
     click.echo(copy.id)
 
@@ -44,7 +48,7 @@ def delete(given: Given, ids: tuple[str, ...], yes: bool) -> int:
     """Delete conversations for good, after asking once."""
     from fireside.errors import StateInUseError
 
-    known = ids_in(given.store)
+    known = ids_in(given.kept)
     chosen = list(dict.fromkeys(find_id(given.store, id, known) for id in ids))
     if not yes and not _sure(given, chosen):
         return tell("nothing was deleted", FAILED)

@@ -54,9 +54,17 @@ class Given:
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
+    @property
+    def kept(self) -> Store:
+        """The store, for a command that makes none: where `--store` leads to nothing, `FileNotFoundError` says so."""
+        place = getattr(self.store, "path", None)
+        if "store" in self.options and place is not None and not Path(place).exists():
+            raise FileNotFoundError(errno.ENOENT, "there is no store here", place)
+        return self.store
+
     def id(self, start: str) -> str:
         """The whole id of a conversation, from a unique start of it. Raises `LookupError` that lists the choices."""
-        return find_id(self.store, start)
+        return find_id(self.kept, start)
 
     def load(self, start: str) -> State:
         """The conversation with this id, or the only one whose id starts so."""

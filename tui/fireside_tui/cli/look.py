@@ -44,7 +44,7 @@ def _explained() -> str:
 @common
 def list_(given: Given, as_json: bool, limit: int | None, also_empty: bool) -> None:
     """Show the conversations, newest first."""
-    rows = given.store.list()
+    rows = given.kept.list()
     short = out.short_ids([row.id for row in rows])
     shown = [row for row in rows if also_empty or row.title or row.turn][:limit]
     if as_json:
@@ -166,7 +166,7 @@ def search(given: Given, words: tuple[str, ...], as_json: bool, limit: int) -> i
     from fireside_tui.config import paths
     from fireside_tui.search import SearchIndex
 
-    with SearchIndex(paths().search_index(given.config.place), given.store) as index:
+    with SearchIndex(paths().search_index(given.config.place), given.kept) as index:
         index.update(_progress if sys.stderr.isatty() else None)
         hits = index.search(" ".join(words), limit)
         short = out.short_ids([row.id for row in given.store.list()]) if hits and not as_json else {}

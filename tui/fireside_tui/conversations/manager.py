@@ -13,7 +13,7 @@ from fireside import Agent, HistoryEntry, Image, Record, SavedState, State, Stor
 from fireside_tui.conversations.conversation import SETTINGS, Conversation, NotSavedError, own_settings
 from fireside_tui.conversations.listing import Listing, own_rows
 from fireside_tui.conversations.routes import Routes, approval_of
-from fireside_tui.conversations.rows import Listed, Row, row_of
+from fireside_tui.conversations.rows import Listed, Row, numbered, row_of
 from fireside_tui.conversations.trouble import Trouble, explain
 from fireside_tui.device import Device
 
@@ -300,12 +300,22 @@ class Conversations:
         """A copy under a new id, up to the entry `at`; it is saved at once. Raises what the store raises."""
         conversation = self._open.get(id)
         state = conversation.state if conversation else await self.store.aload(id)
-        forked = state.fork(at=at)
+        forked = self._forked(state, at)
         if forked.history:
             await self.agent.asave(forked)
         added = self._add(forked, saved=bool(forked.history))
         self.on_rows()
         return added
+
+    def _forked(self, state: State, at: int | None) -> State:
+        """A fork, with a title that tells it from the original."""
+        forked = state.fork(at=at)
+        self._name_fork(forked, state.title)
+        return forked
+
+    def _name_fork(self, fork: State, title: str) -> None:
+        if title and title != (name := numbered(title, [item.title for item in self.items])):
+            fork.rename(name)
 
     async def edit_and_send(self, conversation: Conversation, message: HistoryEntry, text: str) -> Conversation:
         """Says something else in place of a message, in a fork: the old branch stays as it is. Its pictures go along.
@@ -314,9 +324,11 @@ class Conversations:
         """
         before = [entry.seq for entry in conversation.state.history if entry.seq < message.seq]
         if before:
-            fork = self._add(conversation.state.fork(at=before[-1]), saved=False)  # it is saved with the message
+            fork = self._add(self._forked(conversation.state, before[-1]), saved=False)  # it is saved with the message
         else:
             fork = self.new()
+            if text == message.text:
+                self._name_fork(fork.state, conversation.state.title)
             if settings := conversation.settings:
                 await self.set_settings(fork, **settings)
         images = tuple(block for block in message.blocks if isinstance(block, Image))

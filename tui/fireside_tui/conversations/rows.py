@@ -5,9 +5,11 @@ What a store lists stands for its row until the row is looked at: ten thousand r
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -58,6 +60,18 @@ def in_order(saved: Iterable[Listed], own: Iterable[Row] = ()) -> list[Listed]:
     items.sort(key=newest_first, reverse=True)  # takes one look at each where few are out of their place
     pinned.sort(key=newest_first, reverse=True)
     return [*pinned, *items]
+
+
+def numbered(title: str, titles: Iterable[str]) -> str:
+    """The title of a fork: its original's, with the first number that none of the `titles` has, if one has the title.
+
+    >>> numbered("The plan", ["The plan", "The plan (2)"])
+    'The plan (3)'
+    """
+    plain, taken = re.sub(r" \(\d{1,3}\)$", "", title), {*titles}
+    if title not in taken:
+        return title
+    return next(found for n in count(2) if (found := f"{plain} ({n})") not in taken)
 
 
 def by_day(items: Sequence[Listed], now: datetime) -> list[str | Listed]:
