@@ -271,7 +271,7 @@ def test_two_windows_on_one_store(start: Start, api: ApiServer) -> None:
         one.wait("One")
         other.wait("Count")  # in its list
         other.send("\x0f\r")
-        other.wait("Read-only: Process")
+        other.wait(f"Read-only: process {one.pid} answers it")
         other.send("d")
         one.send("\x1b")
         one.wait("stopped")

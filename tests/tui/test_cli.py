@@ -262,7 +262,9 @@ def test_rename_fork_and_delete(cli: Any, talk: State, store: FileStore) -> None
     assert store.list() == []
 
 
-@pytest.mark.parametrize("command", ["list", "search word", "show x", "export x", "rename x y", "fork x", "delete x -y"])
+@pytest.mark.parametrize(
+    "command", ["list", "search word", "show x", "export x", "rename x y", "fork x", "delete x -y"]
+)
 def test_a_store_that_is_not_there_is_told_where_one_is_named(cli: Any, tmp_path: Path, command: str) -> None:
     for place in (tmp_path / "none", f"sqlite:///{tmp_path}/none.db"):
         one_line(cli(*command.split(), "--store", str(place)), 1, "there is no store here")

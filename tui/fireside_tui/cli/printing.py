@@ -40,6 +40,20 @@ class Printer(Reporter):
         """The last words."""
 
 
+def _changed(warning: ResumeWarning) -> str:
+    """What is another setting than before, in words.
+
+    >>> from fireside import ResumeWarning
+    >>> _changed(ResumeWarning({"model": ("demo", "claude-x"), "system": (None, "a prompt"), "tools": (["look"], [])}))
+    'model: claude-x (was demo); system: a prompt (was none); tools: none (was look)'
+    """
+    told = []
+    for key, values in warning.changes.items():
+        saved, now = (", ".join(map(str, value)) if isinstance(value, list) else value for value in values)
+        told.append(f"{key.replace('_', ' ')}: {now or 'none'} (was {saved or 'none'})")
+    return safe_line("; ".join(told))
+
+
 class AsText(Printer):
     """The answer's words, and on stderr what happens besides. Exact in a pipe, harmless in a terminal."""
 
@@ -88,7 +102,7 @@ class AsText(Printer):
 
     def on_warning(self, state: State, warning: ResumeWarning) -> None:
         """The Agent is another one."""
-        self._note(str(warning))
+        self._note(f"this conversation goes on with other settings: {_changed(warning)}")
 
     def end(self, state: State, code: int, error: BaseException | None) -> None:
         """Ends the last line; writes an answer that was no reply."""

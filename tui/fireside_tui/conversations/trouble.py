@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import platform
 from typing import TYPE_CHECKING, NamedTuple
 
 from fireside_tui.no_key import WHAT_TO_DO, what_happened
@@ -36,6 +37,13 @@ def elsewhere(holder: Holder | None) -> str:
     if holder is None or not holder.pid:
         return "Another process is answering it."
     return f"Process {holder.pid} on {holder.host} is answering it, since {holder.since.astimezone():%H:%M}."
+
+
+def answered_by(holder: Holder) -> str:
+    """The same in a few words."""
+    if not holder.pid:
+        return "another process answers it"
+    return f"process {holder.pid}{'' if holder.host == platform.node() else f' on {holder.host}'} answers it"
 
 
 def explain(error: BaseException) -> Trouble:

@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from fireside_tui import clock
 from fireside_tui.conversations import Conversation, Listener, explain
-from fireside_tui.conversations.trouble import elsewhere
+from fireside_tui.conversations.trouble import answered_by
 from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.command_hints import CommandHints
@@ -301,7 +301,7 @@ class Chat(Pane, Vertical, Listener):
     def _update_status(self, conversation: Conversation) -> None:
         left, how = "", ""
         if conversation.elsewhere is not None:
-            left, how = f"Read-only: {elsewhere(conversation.elsewhere)}", "warning"
+            left, how = f"Read-only: {answered_by(conversation.elsewhere)}", "warning"
         elif conversation.approval is not None:
             left, how = "waits for your answer", "warning"
         elif conversation.running:
