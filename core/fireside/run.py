@@ -14,7 +14,7 @@ from fireside.loop import default_loop
 from fireside.messages import Json
 from fireside.reporter import Reporter
 from fireside.state import State
-from fireside.stores.base import NoLock
+from fireside.stores.base import NoLock, give_back
 from fireside.sync import inline, true_cause
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ async def run(agent: Agent, state: State) -> Any:
         return state.answer
     finally:
         state._running = False
-        lock.release()
+        await give_back(lock, inline=inline())
 
 
 async def _open(agent: Agent, state: State) -> None:

@@ -214,7 +214,7 @@ class Store:
             try:
                 await self._write_new(state, inline=inline)
             finally:
-                lock.release()
+                await give_back(lock, inline=inline)
         elif wrong is None:
             return False
         if wrong is not None:
@@ -299,6 +299,14 @@ class Store:
         return None
 
 
+async def give_back(lock: Lock, *, inline: bool) -> None:
+    """Releases a lock; where that asks a server, on a worker thread: a mute one must not stand the loop still."""
+    if inline or not getattr(lock, "asks_a_server", False):
+        lock.release()
+    else:
+        await to_its_end(asyncio.to_thread(lock.release))
+
+
 async def to_its_end(work: Coroutine[Any, Any, T], undo: Callable[[T], object] | None = None) -> T:
     """Waits for a write under way even when the task is cancelled meanwhile; the cancellation comes after it.
 
@@ -326,4 +334,4 @@ def finish_now(work: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError("a store that is reached synchronously had to wait")
 
 
-__all__ = ["Lock", "SavedState", "Store"]
+__all__ = ["Lock", "SavedState", "Store", "give_back"]

@@ -152,6 +152,8 @@ class SyncLinks:
 class PostgresLock:
     """A held lock. `release` gives it back; doing so twice does nothing."""
 
+    asks_a_server = True
+
     def __init__(self, locks: Locks, state_id: str, token: str | None) -> None:
         self._locks, self.state_id, self.token, self.lost = locks, state_id, token, False
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from fireside import Agent, Reporter
 from fireside.errors import StateInUseError
 from fireside.state import State
 from fireside.stores import postgres_steps as steps
@@ -24,6 +25,7 @@ from fireside.stores.base import Lock
 from fireside.stores.postgres import PostgresStore
 from fireside.stores.postgres_links import address_of
 from fireside.stores.postgres_pool import SIZE
+from fireside.testing import FakeModel
 
 from tests.core.stores.children import Child
 
@@ -390,6 +392,29 @@ class TestPostgres:
             await asyncio.wait(waiting)
             assert all(task.cancelled() for task in waiting)
         assert [await store.aread("x") for _ in range(3)] == [None] * 3
+        await store.aclose()
+
+    async def test_a_lock_is_given_back_beside_the_loop(self, postgres: str) -> None:
+        """Else a server that does not answer stands everything still that the loop has to do."""
+        store = PostgresStore(postgres)
+        held, go = threading.Event(), threading.Event()
+        stood_still: list[bool] = []
+
+        def wait_for_a_mute_server() -> None:
+            assert store._locks is not None
+            with store._locks._guard:
+                held.set()
+                stood_still.append(not go.wait(10))
+
+        async def on_run_end(self: Reporter, state: State, error: BaseException | None) -> None:
+            threading.Thread(target=wait_for_a_mute_server).start()
+            await asyncio.to_thread(held.wait)
+            asyncio.get_running_loop().call_later(0.01, go.set)
+
+        reporter = type("Ends", (Reporter,), {"on_run_end": on_run_end})()
+        assert await Agent(FakeModel(["fine"]), store=store, reporter=reporter).arun(State("x", id="x")) == "fine"
+        assert stood_still == [False]
+        assert store.holder("x") is None
         await store.aclose()
 
     def test_a_loop_ends_while_it_connects(self) -> None:
