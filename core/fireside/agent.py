@@ -233,7 +233,7 @@ class Agent:
     async def astart(self, task: str) -> Any:
         """`start`, for a running event loop."""
         session = self._need_session("start")
-        state = await session.astate()
+        state = await session._fresh()
         if state.context:
             raise ValueError(
                 f"the session {session.session_id!r} has a task already: agent.resume() continues it, "
@@ -252,12 +252,15 @@ class Agent:
     async def aresume(self) -> Any:
         """`resume`, for a running event loop."""
         session = self._need_session("resume")
-        state = await session.astate()
+        state = await session._fresh()
         if not state.context:  # also where it went back to a checkpoint from before its start
             raise LookupError(
                 f"there is no task in the session {session.session_id!r} to resume: agent.start(task) begins one"
             )
         if (state.is_answered() or state.is_finished()) and not state.pending_calls:
+            if state._fold.run_open and state.status == "interrupted":  # killed between the answer and the run's end
+                state._end_dead_run()
+                await self.asave(state)
             return state.answer
         return await self.arun(state)
 

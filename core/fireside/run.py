@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import warnings
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
 from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ResumeWarning, StateInUseError
@@ -64,11 +64,16 @@ async def step_saved(agent: Agent, state: State) -> None:
 
 
 async def save_before_think(agent: Agent, state: State) -> None:
-    """What a request rests on is saved before it leaves: with `save_every` above 1, a person's message at least."""
-    if agent.save_every == 1 or any(entry.kind == "user" for entry in state._entries[state._saved :]):
+    """What a request rests on is saved before it leaves: with `save_every` above 1, what a person said at least."""
+    if agent.save_every == 1 or said_by_a_person(state):
         await save(agent, state)
     else:
         state.record_data()
+
+
+def said_by_a_person(state: State) -> bool:
+    """Whether something that a person said, or answered, is not saved yet."""
+    return any(entry.kind in ("user", "human") for entry in state._entries[state._saved :])
 
 
 def need_message(state: State) -> None:
@@ -77,19 +82,35 @@ def need_message(state: State) -> None:
         raise ValueError("the State has no message yet: state.add_user_message(…) first")
 
 
+@contextlib.asynccontextmanager
+async def locked(agent: Agent, state: State) -> AsyncIterator[None]:
+    """Holds the State's lock. Raises `StateInUseError` where a run has it, here or elsewhere."""
+    if state._running:
+        raise StateInUseError(state.id)
+    state._begins = True
+    try:
+        lock = NoLock() if agent.store is None else await agent.store._lock_for_run(state, inline=inline())
+        with state._guard:  # a store without locks lets two of them come here
+            if state._running:
+                lock.release()
+                raise StateInUseError(state.id)
+            state._running = True
+    finally:
+        state._begins = False
+    try:
+        yield
+    finally:
+        state._running = False
+        await give_back(lock, inline=inline())
+
+
 async def run(agent: Agent, state: State) -> Any:
     """Runs the loop to its stop; the answer."""
     if state._running:
         raise StateInUseError(state.id)
     if agent.loop is default_loop and not state.is_finished():  # another loop may add the message itself
         need_message(state)
-    lock = NoLock() if agent.store is None else await agent.store._lock_for_run(state, inline=inline())
-    with state._guard:  # a store without locks lets two of them come here
-        if state._running:
-            lock.release()
-            raise StateInUseError(state.id)
-        state._running = True
-    try:
+    async with locked(agent, state):
         await _open(agent, state)
         try:
             by = await agent.loop.run(agent, state)
@@ -104,16 +125,18 @@ async def run(agent: Agent, state: State) -> Any:
             raise
         await tell(agent, "on_run_end", state, None)
         return state.answer
-    finally:
-        state._running = False
-        await give_back(lock, inline=inline())
+
+
+def close_others(state: State) -> None:
+    """The lock is ours: what is open in it was left open by a run that is dead, or by another writer. It must not run here."""
+    if state._fold.run_open or state._foreign == state._fold.turn:
+        state._close_cut_off()
 
 
 async def _open(agent: Agent, state: State) -> None:
     """Records the run's start and saves it, all or nothing: a State whose id is taken stays as it was."""
     changes = _changes(agent, state) if state._loaded else {}
-    if state._fold.run_open:  # the lock is ours, so that run is dead: what it left open must not run again
-        state._close_cut_off([])
+    close_others(state)
     start = len(state._entries)
     if agent.store is not None and state._saved:
         await save(agent, state)  # what the person said, behind what another process may have added

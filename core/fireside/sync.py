@@ -10,10 +10,12 @@ import asyncio
 import contextlib
 import contextvars
 import inspect
+import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -37,10 +39,11 @@ class Portal:
     What the thread asked for ends with it: a request under way must not go on in a run that is over.
     """
 
-    __slots__ = ("loop", "open", "tasks")
+    __slots__ = ("loop", "open", "pid", "tasks")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        self.pid = os.getpid()
         self.open = True
         self.tasks: set[asyncio.Task[Any]] = set()
 
@@ -81,18 +84,24 @@ def inline() -> bool:
 
 
 def true_cause(error: BaseException) -> BaseException:
-    """What ended a run: a signal handler's exception reaches the tasks of a loop as a cancellation."""
+    """What ended a run: a signal handler's exception reaches the tasks of a loop as a cancellation.
+
+    Where a user drives the loop, `asyncio.run` cancels them while that exception goes through it: it is then the context
+    of the cancellation.
+    """
+    if not isinstance(error, asyncio.CancelledError):
+        return error
     driver = _driver.get()
-    if isinstance(error, asyncio.CancelledError) and driver is not None and driver.cause is not None:
+    if driver is not None and driver.cause is not None:
         return driver.cause
-    return error
+    return error.__context__ if isinstance(error.__context__, KeyboardInterrupt | SystemExit) else error
 
 
 def drive(work: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
     """Runs the coroutine that `work` makes to its end. `name` is the sync name that was called."""
     if _in_loop():
         raise TypeError(f"{name} can't be called inside a running event loop; await a{name} there")
-    if (portal := _portal.get()) is not None:
+    if (portal := _portal.get()) is not None and portal.pid == os.getpid():  # a forked child has no way to that loop
         return portal.ask(work, name)
     loop = asyncio.new_event_loop()
     try:
@@ -121,7 +130,7 @@ def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any,
     loop.set_exception_handler(lambda loop, told: _on_loop_error(loop, told, task, driver))
     with _ctrl_c(loop, task, driver):
         try:
-            return loop.run_until_complete(task)
+            result = loop.run_until_complete(task)
         except BaseException as error:
             if not task.done():  # raised in the loop by a signal handler: the run is told, ends as it should and saves
                 driver.cause = error
@@ -134,7 +143,12 @@ def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any,
                 for note in getattr(error, "__notes__", ()):
                     cause.add_note(note)
                 raise cause from None
+            if driver.cause is not None and driver.cause is not error:  # it came when nothing was waited for any more
+                raise driver.cause from error
             raise
+        if driver.cause is not None:
+            raise driver.cause
+        return result
 
 
 def _on_loop_error(
@@ -178,6 +192,52 @@ def _ctrl_c(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], driver: Dr
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+_WAIT = [
+    number
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGBREAK")
+    if (number := getattr(signal, name, None)) is not None
+]
+_undisturbed = False
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Signal handlers wait until the block is over: what one raises in the middle of a write would leave it half done.
+
+    One that comes a second time waits no longer.
+    """
+    global _undisturbed
+    if _undisturbed or threading.current_thread() is not threading.main_thread():  # handlers run in that thread alone
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if any(number == earlier for earlier, _ in came):
+            handlers[number](number, frame)
+        else:
+            came.append((number, frame))
+
+    handlers: dict[int, Any] = {n: handler for n in _WAIT if callable(handler := signal.getsignal(n))}
+    raised: BaseException | None = None
+    try:
+        _undisturbed = True
+        for number in handlers:
+            signal.signal(number, note)
+        yield
+    finally:
+        _undisturbed = False
+        for number, handler in handlers.items():
+            try:
+                signal.signal(number, handler)
+            except BaseException as error:  # of one that came just now
+                raised = raised or error
+        for number, frame in came:
+            handlers[number](number, frame)
+        if raised is not None:
+            raise raised
 
 
 def _finish(loop: asyncio.AbstractEventLoop) -> None:

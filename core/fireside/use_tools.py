@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ToolError
 from fireside.messages import Json, ToolCall
-from fireside.run import save, step_saved, tell, try_to_save, words
+from fireside.run import close_others, locked, said_by_a_person, save, step_saved, tell, try_to_save, words
 from fireside.state import State
 from fireside.sync import call as call_user
 from fireside.sync import from_signal_handler
@@ -17,12 +17,28 @@ if TYPE_CHECKING:
     from fireside.agent import Agent
 
 
+NOBODY_TO_ASK = "it waited for a person's answer, and here is nobody to ask"
+
+
 async def use_tools(agent: Agent, state: State) -> None:
-    """Runs the pending calls and records each result. Does nothing where none are pending."""
+    """Runs the pending calls and records each result. Does nothing where none are pending.
+
+    Outside of a run it holds the State's lock for the time, as a run does.
+    """
     if not state.pending_calls:
         return
+    if state._running or agent.store is None:
+        await _use_tools(agent, state)
+        return
+    async with locked(agent, state):
+        close_others(state)
+        await save(agent, state)  # a State that is behind its store is brought up to date: calls may have run elsewhere
+        await _use_tools(agent, state)
+
+
+async def _use_tools(agent: Agent, state: State) -> None:
     if state._foreign == state._fold.turn:
-        state._close_cut_off([])
+        state._close_cut_off()
     work = await _checked(agent, state)
     await _approve(agent, state, work)
     work = [(call, tool, args) for call, tool, args in work if call in state.pending_calls]
@@ -57,9 +73,11 @@ async def _approve(agent: Agent, state: State, work: list[tuple[ToolCall, Tool, 
     if not open_calls or (agent.approve is None and not fold.asked):
         await _refuse(agent, state)
         return
-    if agent.approve is None:  # another Agent began to ask; this one asks nobody
+    if (
+        agent.approve is None
+    ):  # another Agent began to ask, and this one has nobody to ask: what waits for a yes got none
         for call, _ in open_calls:
-            state._append("approval", {"allowed": True, "reason": "not asked"}, call=call)
+            state._append("approval", {"allowed": False, "reason": NOBODY_TO_ASK}, call=call)
     else:
         unasked = [call.n for call, _ in open_calls if call.n not in fold.asked]
         if unasked:
@@ -123,7 +141,7 @@ async def _run_one(agent: Agent, state: State, call: ToolCall, tool: Tool, args:
 
 async def _record(agent: Agent, state: State, call: ToolCall, content: Json, **rest: Any) -> None:
     entry = state._result(call, content, **rest)
-    if agent.save_every == 1:
+    if agent.save_every == 1 or said_by_a_person(state):
         # A failed save does not stop the other tools: the one at the end of the turn writes what is missing, or raises.
         await try_to_save(agent, state)
     await tell(agent, "on_tool_end", state, call, entry)
