@@ -338,6 +338,11 @@ def _sound(text: str) -> str:
     return text
 
 
+def sound(value: Json) -> Json:
+    """The value itself where every server can read its JSON, else a copy without lone surrogates, NaN and infinity."""
+    return _sound_json(value)[0]
+
+
 _dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
 
 

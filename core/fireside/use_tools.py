@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ToolError
+from fireside.mcp import connected
 from fireside.messages import Json, ToolCall
 from fireside.run import save, step_saved, tell, try_to_save, words
 from fireside.state import State
@@ -23,6 +24,11 @@ async def use_tools(agent: Agent, state: State) -> None:
         return
     if state._foreign == state._fold.turn:
         state._close_cut_off([])
+    async with connected(agent.mcp_servers):
+        await _use_tools(agent, state)
+
+
+async def _use_tools(agent: Agent, state: State) -> None:
     work = await _checked(agent, state)
     await _approve(agent, state, work)
     work = [(call, tool, args) for call, tool, args in work if call in state.pending_calls]
