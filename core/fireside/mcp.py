@@ -87,7 +87,7 @@ class MCPServer:
         self.url = url
         self.headers = _pairs(headers, "headers")
         for key, value in self.headers.items():
-            if not (re.fullmatch(r"[!#$%&'*+.^`|~\w-]+", key, re.ASCII) and value.isascii() and value.isprintable()):
+            if not (re.fullmatch(r"[!#$%&'*+.^`|~\w-]+", key, re.ASCII) and re.fullmatch(r"(?! )[ -~]*(?<! )", value)):
                 raise ValueError(
                     f"the header {key!r} can't be sent: a name or a value has characters that HTTP refuses"
                 )

@@ -58,6 +58,8 @@ class Connection:
         if not self.ready.done():
             self._scope.cancel()
         await asyncio.wait([self._task])
+        if not self._task.cancelled():
+            self._task.exception()  # a second Ctrl+C, which is raised elsewhere, too
 
     def _end(self) -> None:
         self.lost = True

@@ -76,7 +76,8 @@ class FiresideApp(App[int]):
         self.config = config
         self.paths = places or paths()
         self.conversations: Conversations | None = None
-        self.tools: tuple[Any, ...] = ()
+        self.tools: dict[str, tuple[Any, ...]] = {}
+        """The settings of the Agent that tools come from, as it was given: what "/tools on" goes back to."""
         self._resume, self._newest, self._agent, self._warning = resume, newest, agent, warning
         self._own_server = bool(config.base_url) or agent is not None
         self._loading: asyncio.Task[tuple[Conversations, str, Conversation | Exception | None]] | None = None
@@ -214,7 +215,8 @@ class FiresideApp(App[int]):
         from fireside_tui.start import missing_for, resumed
 
         self.conversations = conversations
-        self.tools = tuple(conversations.agent.tools.values())
+        agent = conversations.agent
+        self.tools = {"tools": tuple(agent.own_tools.values()), "mcp_servers": agent.mcp_servers}
         warnings = [words for words in (self._warning, warning) if words]
         if self.config.theme and self.config.theme not in self.available_themes:
             warnings.append(f"There is no theme {self.config.theme!r}.")
