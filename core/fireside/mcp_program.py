@@ -138,7 +138,7 @@ class Program(asyncio.SubprocessProtocol):
     def pipe_connection_lost(self, fd: int, error: Exception | None) -> None:
         """It closed a pipe; without stdin or stdout there is nothing to be had from it."""
         if fd != 2:
-            self._by_itself = not self._ending
+            self._by_itself = self._by_itself or not self._ending
             self._send.close()
             self._on_lost()
 
@@ -177,6 +177,8 @@ class _Writer:
 
 def _message(line: bytes) -> Any:
     """The message in a line; `None` where it is none."""
+    if not line.lstrip().startswith(b"{"):  # a program that prints all the time must not take all the time
+        return None
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:

@@ -53,3 +53,13 @@ def ends(pid: int) -> bool:
         return bool(select.select([handle], [], [], 30)[0])
     finally:
         os.close(handle)
+
+
+def heard(at: Path) -> int:
+    """The process that says itself in a named pipe, once it does so."""
+    handle = os.open(at, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert select.select([handle], [], [], 30)[0], "nobody said anything"
+        return int(os.read(handle, 100))
+    finally:
+        os.close(handle)

@@ -17,7 +17,7 @@ from fireside.run import fingerprint
 from fireside.testing import FakeModel, tool_call
 
 from tests.core.agents import add, results
-from tests.core.mcp_servers import bad, good, is_there, over_http
+from tests.core.mcp_servers import bad, good, heard, is_there, over_http
 
 
 def an_agent(server: MCPServer, *replies: Any, **settings: Any) -> Agent:
@@ -147,7 +147,7 @@ class TestTools:
 
         async def main() -> None:
             task = asyncio.create_task(agent.arun(State("go", id="s")))
-            pid = int(await asyncio.to_thread(at.read_text))
+            pid = await asyncio.to_thread(heard, at)
             assert (await store.aread("s")).entries[-1]["kind"] == "reply"  # type: ignore[union-attr]
             task.cancel()
             with pytest.raises(asyncio.CancelledError):

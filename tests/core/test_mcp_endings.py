@@ -14,7 +14,7 @@ from fireside import Agent, FileStore, Reporter, State, tool
 from fireside.testing import FakeModel, tool_call
 
 from tests.core.agents import results
-from tests.core.mcp_servers import bad, ends, good, is_there
+from tests.core.mcp_servers import bad, ends, good, heard, is_there
 
 PROGRAM = """
 import asyncio, os, sys
@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, {root!r})
 from fireside import Agent, State, tool
 from fireside.testing import FakeModel, tool_call
-from tests.core.mcp_servers import bad, good
+from tests.core.mcp_servers import bad, good, heard
 
 @tool
 def ends() -> None:
@@ -41,7 +41,11 @@ def program(code: str) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[list[str], str]:
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
     return out.split("\n"), err
 
 
@@ -51,7 +55,7 @@ async def running(server_flag: str, at: Path) -> tuple[asyncio.Task[object], int
     state = State("go")
     agent = Agent(FakeModel([tool_call("bad__wait", at=str(at))]), mcp_servers=[bad(server_flag)])
     task = asyncio.create_task(agent.arun(state))
-    return task, int(await asyncio.to_thread(at.read_text)), state
+    return task, await asyncio.to_thread(heard, at), state
 
 
 @pytest.mark.parametrize("flag", ["", "stays"])
@@ -116,7 +120,7 @@ def test_ctrl_c_ends_it(flag: str, tmp_path: Path) -> None:
         "except KeyboardInterrupt: tell()"
     )
     with program(code) as process:
-        pid = int(at.read_text())
+        pid = heard(at)
         process.send_signal(signal.SIGINT)
         out, err = ended(process)
     assert (out[0], err) == (f"{pid} (interrupted by user)", "")
@@ -137,22 +141,23 @@ def test_system_exit_in_a_tool_ends_it(run: str) -> None:
     assert "ResourceWarning" not in err
 
 
-@pytest.mark.parametrize("flag", ["", "good"])
-def test_a_signal_handlers_exit_under_a_users_loop_ends_it(flag: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("servers", ["bad('stays')", "bad('stays'), good()"])
+def test_the_end_of_a_users_loop_ends_it(servers: str, tmp_path: Path) -> None:
+    """It cancels all tasks that there are at once, the connection's own one, too."""
     at = tmp_path / "pipe"
     os.mkfifo(at)
-    servers = "bad('stays'), good()" if flag else "bad('stays')"
     code = (
-        "import signal\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\n"
         f"agent = Agent(model(tool_call('bad__wait', at={str(at)!r})), mcp_servers=[{servers}])\n"
-        "asyncio.run(agent.arun(state))"
+        "async def main():\n"
+        "    task = asyncio.create_task(agent.arun(state))\n"
+        f"    print(await asyncio.to_thread(heard, Path({str(at)!r})), flush=True)\n"
+        "    sys.exit(5)\n"
+        "asyncio.run(main())"
     )
     with program(code) as process:
-        pid = int(at.read_text())
-        process.send_signal(signal.SIGTERM)
-        _, err = ended(process)
+        out, err = ended(process)
     assert process.returncode == 5, err
-    assert not is_there(pid)
+    assert not is_there(int(out[0]))
     assert "ResourceWarning" not in err
     assert "never retrieved" not in err
 
