@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fireside.errors import ResumeWarning, StateInUseError
 from fireside.history import HistoryEntry
 from fireside.loop import default_loop
+from fireside.mcp import connected
 from fireside.messages import Json
 from fireside.reporter import Reporter
 from fireside.state import State
@@ -110,9 +111,10 @@ async def run(agent: Agent, state: State) -> Any:
         raise StateInUseError(state.id)
     if agent.loop is default_loop and not state.is_finished():  # another loop may add the message itself
         need_message(state)
-    async with locked(agent, state):
+    async with locked(agent, state), contextlib.AsyncExitStack() as servers:  # closed when all is saved and told
         await _open(agent, state)
         try:
+            await servers.enter_async_context(connected(agent.mcp_servers))
             by = await agent.loop.run(agent, state)
         except BaseException as error:
             await _end_early(agent, state, error)
@@ -211,7 +213,8 @@ def fingerprint(agent: Agent) -> dict[str, Json]:
         "name": agent.name,
         "model": agent.model.name,
         "system": hashlib.sha256(system.encode("utf-8", "surrogatepass")).hexdigest()[:16] if system else None,
-        "tools": sorted(agent.tools),
+        "tools": sorted(agent.own_tools),
+        "mcp_servers": sorted(server.name for server in agent.mcp_servers),
     }
 
 
@@ -219,6 +222,7 @@ def _changes(agent: Agent, state: State) -> dict[str, tuple[Json, Json]]:
     saved = state._fold.agent
     if saved is None:
         return {}
+    saved = {"mcp_servers": [], **saved}  # older versions knew none
     now = fingerprint(agent)
     changes = {key: (saved.get(key), now[key]) for key in now if saved.get(key) != now[key]}
     if "system" in changes:

@@ -78,6 +78,15 @@ class Portal:
 _portal: contextvars.ContextVar[Portal | None] = contextvars.ContextVar("fireside_portal", default=None)
 
 
+def loop_here() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs in this thread, or that of the run which this thread works for."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        portal = _portal.get()
+        return portal.loop if portal is not None else None
+
+
 def inline() -> bool:
     """Whether blocking stores may be called in place: a sync name made the loop, and nobody else is waiting for it."""
     return _driver.get() is not None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ToolError
+from fireside.mcp import connected
 from fireside.messages import Json, ToolCall
 from fireside.run import close_others, locked, said_by_a_person, save, step_saved, tell, try_to_save, words
 from fireside.state import State
@@ -27,25 +29,21 @@ async def use_tools(agent: Agent, state: State) -> None:
     """
     if not state.pending_calls:
         return
-    if state._running or agent.store is None:
-        await _use_tools(agent, state)
-        return
-    async with locked(agent, state):
-        close_others(state)
-        await save(agent, state)  # a State that is behind its store is brought up to date: calls may have run elsewhere
-        await _use_tools(agent, state)
-
-
-async def _use_tools(agent: Agent, state: State) -> None:
-    if state._foreign == state._fold.turn:
-        state._close_cut_off()
-    work = await _checked(agent, state)
-    await _approve(agent, state, work)
-    work = [(call, tool, args) for call, tool, args in work if call in state.pending_calls]
-    if any(not tool.safe_to_repeat for _, tool, _ in work):
-        await save(agent, state)  # that the call is about to run is on disk before it does
-    await _run_all(agent, state, work)
-    await step_saved(agent, state)
+    async with contextlib.AsyncExitStack() as held:
+        if not state._running and agent.store is not None:
+            await held.enter_async_context(locked(agent, state))
+            close_others(state)
+            await save(agent, state)  # brings a State that is behind its store up to date: calls may have run elsewhere
+        elif state._foreign == state._fold.turn:
+            state._close_cut_off()
+        await held.enter_async_context(connected(agent.mcp_servers))
+        work = await _checked(agent, state)
+        await _approve(agent, state, work)
+        work = [(call, tool, args) for call, tool, args in work if call in state.pending_calls]
+        if any(not tool.safe_to_repeat for _, tool, _ in work):
+            await save(agent, state)  # that the call is about to run is on disk before it does
+        await _run_all(agent, state, work)
+        await step_saved(agent, state)
 
 
 async def _checked(agent: Agent, state: State) -> list[tuple[ToolCall, Tool, dict[str, Any]]]:

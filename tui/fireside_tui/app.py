@@ -80,7 +80,8 @@ class FiresideApp(App[int]):
         self.config = config
         self.paths = places or paths()
         self.conversations: Conversations | None = None
-        self.tools: tuple[Any, ...] = ()
+        self.tools: dict[str, Any] = {}
+        """The settings of the Agent that tools come from, as it was given: what "/tools on" goes back to."""
         self._resume, self._newest, self._agent, self._warning = resume, newest, agent, warning
         self._own_server = bool(config.base_url) or agent is not None
         self._loading: asyncio.Task[tuple[Conversations, str, First]] | None = None
@@ -223,7 +224,9 @@ class FiresideApp(App[int]):
         from fireside_tui.start import missing_for, resumed
 
         self.conversations = conversations
-        self.tools = tuple(conversations.agent.tools.values())
+        agent = conversations.agent
+        own = tuple(tool for tool in agent.own_tools.values() if agent.human is None or tool.name != "ask_human")
+        self.tools = {"tools": own, "mcp_servers": agent.mcp_servers, "human": agent.human}
         warnings = [words for words in (self._warning, warning) if words]
         if self.config.theme and self.config.theme not in self.available_themes:
             warnings.append(f"There is no theme {self.config.theme!r}.")

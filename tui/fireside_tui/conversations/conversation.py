@@ -365,11 +365,13 @@ class Conversation:
 
     def warned(self, warning: ResumeWarning) -> None:
         """Another Agent saved it; the app's own settings show, so only a change of tools is worth a word."""
-        if change := warning.changes.get("tools"):
-            gone = sorted(set(change[0] or ()) - set(change[1] or ()))
-            if gone:
-                self.trouble = Trouble(f"Tools that this conversation had before are not here: {', '.join(gone)}.")
-                self._tell("on_change")
+        gone: list[str] = []
+        for key, shown in (("tools", "{}"), ("mcp_servers", "{}__…")):
+            saved, now = warning.changes.get(key, ((), ()))
+            gone += [shown.format(name) for name in sorted(set(saved or ()) - set(now or ()))]
+        if gone:
+            self.trouble = Trouble(f"Tools that this conversation had before are not here: {', '.join(gone)}.")
+            self._tell("on_change")
 
 
 def _is_end(partial: HistoryEntry) -> bool:

@@ -52,6 +52,7 @@ def explain(error: BaseException) -> Trouble:
         AuthError,
         ConflictError,
         ContextTooLongError,
+        MCPError,
         OverloadedError,
         ProviderError,
         RateLimitError,
@@ -74,6 +75,8 @@ def explain(error: BaseException) -> Trouble:
             return Trouble(
                 text, RETRY if error.retryable else f"Change the message (/edit) or the model (/model), or {RETRY}"
             )
+        case MCPError():
+            return Trouble(" ".join(text.split()), f"/tools off goes on without it, or {RETRY}")
         case StateInUseError():
             return Trouble(
                 elsewhere(error.holder), "Here it is read-only until then; /fork makes a copy of your own.", True
