@@ -196,6 +196,7 @@ def _ctrl_c(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], driver: Dr
         driver.cause = KeyboardInterrupt()
         loop.call_soon_threadsafe(task.cancel)
 
+    setattr(on_sigint, "waits", True)  # noqa: B010  by itself, for the first time; mypy knows no such attribute
     signal.signal(signal.SIGINT, on_sigint)
     try:
         yield
@@ -229,7 +230,11 @@ def undisturbed() -> Iterator[None]:
         else:
             came.append((number, frame))
 
-    handlers: dict[int, Any] = {n: handler for n in _WAIT if callable(handler := signal.getsignal(n))}
+    handlers: dict[int, Any] = {
+        number: handler
+        for number in _WAIT
+        if callable(handler := signal.getsignal(number)) and not getattr(handler, "waits", False)
+    }
     raised: BaseException | None = None
     try:
         _undisturbed = True
