@@ -11,6 +11,7 @@ import contextlib
 import contextvars
 import inspect
 import os
+import selectors
 import signal
 import threading
 import traceback
@@ -137,7 +138,7 @@ def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any,
     context.run(_driver.set, driver)
     task = loop.create_task(context.run(work), context=context)
     loop.set_exception_handler(lambda loop, told: _on_loop_error(loop, told, task, driver))
-    with _ctrl_c(loop, task, driver):
+    with _signals(loop, task, driver):
         try:
             result = loop.run_until_complete(task)
         except BaseException as error:
@@ -180,30 +181,51 @@ def from_signal_handler(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def _ctrl_c(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], driver: Driver) -> Any:
-    """The first Ctrl+C cancels the task, so that it ends where it may; the second is raised on the spot."""
+def _signals(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], driver: Driver) -> Iterator[None]:
+    """The first Ctrl+C cancels the task, so that it ends where it may; the second is raised on the spot.
+
+    What other handlers raise ends it, too, wherever they come: raised in asyncio's own code it would take a task's wake-up
+    with it, which is then waited for for ever, and in a weakref's callback nobody would hear of it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:
-        yield
-        return
+    before = {number: handler for number in _WAIT if callable(handler := signal.getsignal(number))}
 
-    def on_sigint(signum: int, frame: Any) -> None:
+    def end(error: BaseException) -> None:
+        if driver.cause is None and not task.done():
+            driver.cause = error
+            task.cancel()
+
+    def on_sigint(number: int, frame: FrameType | None) -> None:
         if driver.cause is not None or task.done():
             raise KeyboardInterrupt
         driver.cause = KeyboardInterrupt()
         loop.call_soon_threadsafe(task.cancel)
 
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        try:
+            before[number](number, frame)
+        except BaseException as error:
+            if task.done():
+                raise
+            loop.call_soon_threadsafe(end, error)
+            if frame is None or not frame.f_code.co_filename.startswith(_LOOPS):
+                raise
+
     setattr(on_sigint, "waits", True)  # noqa: B010  by itself, for the first time; mypy knows no such attribute
-    signal.signal(signal.SIGINT, on_sigint)
+    ours = {n: on_sigint if handler is signal.default_int_handler else on_signal for n, handler in before.items()}
+    for number, handler in ours.items():
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in ours.items():
+            if signal.getsignal(number) is handler:
+                signal.signal(number, before[number])
 
 
+_LOOPS = (os.path.dirname(asyncio.__file__), selectors.__file__)
 _WAIT = [
     number
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGBREAK")

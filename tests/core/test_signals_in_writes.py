@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -194,3 +195,33 @@ def test_what_goes_through_a_loop_of_ones_own_is_the_cause(tmp_path: Path, raise
         asyncio.run(Agent(FakeModel([tool_call("wait")]), tools=[wait], store=store).arun(State("t", id="x")))
     (result,) = [entry.text for entry in store.load("x").history if entry.kind == "tool_result"]
     assert result == ("(aborted: SystemExit)" if isinstance(raised, SystemExit) else "(interrupted by user)")
+
+
+@pytest.mark.usefixtures("sigterm")
+@pytest.mark.parametrize("where", ["in asyncio", "where nobody hears of it", "in the tool"])
+def test_what_a_handler_raises_ends_the_run_wherever_it_is_raised(where: str) -> None:
+    """In asyncio's own code it would take a wake-up with it, and the end would be waited for for ever; what is raised in a
+    weakref's callback, Python drops."""
+    raised: list[bool] = []
+
+    @tool
+    async def wait() -> str:
+        """Waits."""
+        frame = sys._getframe()
+        while where == "in asyncio" and not frame.f_code.co_filename.endswith("base_events.py"):
+            frame = frame.f_back  # type: ignore[assignment]
+        try:
+            signal.getsignal(signal.SIGTERM)(signal.SIGTERM, frame)  # type: ignore[operator, misc]
+        except SystemExit:
+            raised.append(True)
+            if where == "in the tool":
+                raise
+        await asyncio.sleep(60)
+        return "done"
+
+    state = State("t")
+    with pytest.raises(SystemExit):
+        Agent(FakeModel([tool_call("wait")]), tools=[wait]).run(state)
+    assert raised == ([] if where == "in asyncio" else [True])
+    assert [entry.text for entry in state.history if entry.kind == "tool_result"] == ["(aborted: SystemExit)"]
+    assert "stop" in signal.getsignal(signal.SIGTERM).__qualname__  # type: ignore[union-attr]
