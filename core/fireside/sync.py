@@ -1,4 +1,4 @@
-"""The sync names: one implementation, the async one, is driven from here. It knows no other room.
+"""The sync names: one implementation, the async one, is driven from here. It knows signals alone.
 
 Three situations. No event loop runs: one is made for the call. The call comes from a worker thread of a run (a sync tool,
 a sync loop function): it goes to that run's loop. A loop runs in this very thread: `TypeError` that names the twin.
@@ -11,25 +11,13 @@ import contextlib
 import contextvars
 import inspect
 import os
-import selectors
-import signal
 import threading
-import traceback
-from collections.abc import Callable, Coroutine, Iterator
-from types import FrameType
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from fireside.signals import Driver, end_by_signals, from_signal_handler
+
 T = TypeVar("T")
-
-
-class Driver:
-    """What a run knows of who drives it: the true cause of its end, where that is not what reaches it."""
-
-    __slots__ = ("cause",)
-
-    def __init__(self) -> None:
-        self.cause: BaseException | None = None
-
 
 _driver: contextvars.ContextVar[Driver | None] = contextvars.ContextVar("fireside_driver", default=None)
 
@@ -138,7 +126,7 @@ def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any,
     context.run(_driver.set, driver)
     task = loop.create_task(context.run(work), context=context)
     loop.set_exception_handler(lambda loop, told: _on_loop_error(loop, told, task, driver))
-    with _signals(loop, task, driver):
+    with end_by_signals(loop, task, driver):
         try:
             result = loop.run_until_complete(task)
         except BaseException as error:
@@ -171,109 +159,6 @@ def _on_loop_error(
     elif driver.cause is None and not task.done():
         driver.cause = error
         task.cancel()
-
-
-def from_signal_handler(error: BaseException) -> bool:
-    """Whether a signal handler raised it, wherever the signal happened to arrive."""
-    handlers = (signal.getsignal(number) for number in signal.valid_signals())
-    codes = {code for handler in handlers if (code := getattr(handler, "__code__", None)) is not None}
-    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
-
-
-@contextlib.contextmanager
-def _signals(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], driver: Driver) -> Iterator[None]:
-    """The first Ctrl+C cancels the task, so that it ends where it may; the second is raised on the spot.
-
-    What other handlers raise ends it, too, wherever they come: raised in asyncio's own code it would take a task's wake-up
-    with it, which is then waited for for ever, and in a weakref's callback nobody would hear of it.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: handler for number in _WAIT if callable(handler := signal.getsignal(number))}
-
-    def end(error: BaseException) -> None:
-        if driver.cause is None and not task.done():
-            driver.cause = error
-            task.cancel()
-
-    def on_sigint(number: int, frame: FrameType | None) -> None:
-        if driver.cause is not None or task.done():
-            raise KeyboardInterrupt
-        driver.cause = KeyboardInterrupt()
-        loop.call_soon_threadsafe(task.cancel)
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        try:
-            before[number](number, frame)
-        except BaseException as error:
-            if task.done():
-                raise
-            loop.call_soon_threadsafe(end, error)
-            if frame is None or not frame.f_code.co_filename.startswith(_LOOPS):
-                raise
-
-    setattr(on_sigint, "waits", True)  # noqa: B010  by itself, for the first time; mypy knows no such attribute
-    ours = {n: on_sigint if handler is signal.default_int_handler else on_signal for n, handler in before.items()}
-    for number, handler in ours.items():
-        signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        for number, handler in ours.items():
-            if signal.getsignal(number) is handler:
-                signal.signal(number, before[number])
-
-
-_LOOPS = (os.path.dirname(asyncio.__file__), selectors.__file__)
-_WAIT = [
-    number
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGBREAK")
-    if (number := getattr(signal, name, None)) is not None
-]
-_undisturbed = False
-
-
-@contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """Signal handlers wait until the block is over: what one raises in the middle of a write would leave it half done.
-
-    One that comes a second time waits no longer.
-    """
-    global _undisturbed
-    if _undisturbed or threading.current_thread() is not threading.main_thread():  # handlers run in that thread alone
-        yield
-        return
-    came: list[tuple[int, FrameType | None]] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        if any(number == earlier for earlier, _ in came):
-            handlers[number](number, frame)
-        else:
-            came.append((number, frame))
-
-    handlers: dict[int, Any] = {
-        number: handler
-        for number in _WAIT
-        if callable(handler := signal.getsignal(number)) and not getattr(handler, "waits", False)
-    }
-    raised: BaseException | None = None
-    try:
-        _undisturbed = True
-        for number in handlers:
-            signal.signal(number, note)
-        yield
-    finally:
-        _undisturbed = False
-        for number, handler in handlers.items():
-            try:
-                signal.signal(number, handler)
-            except BaseException as error:  # of one that came just now
-                raised = raised or error
-        for number, frame in came:
-            handlers[number](number, frame)
-        if raised is not None:
-            raise raised
 
 
 def _finish(loop: asyncio.AbstractEventLoop) -> None:

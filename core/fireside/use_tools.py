@@ -10,9 +10,9 @@ from fireside.errors import ToolError
 from fireside.mcp import connected
 from fireside.messages import Json, ToolCall
 from fireside.run import close_others, locked, said_by_a_person, save, step_saved, tell, try_to_save, words
+from fireside.signals import from_signal_handler
 from fireside.state import State
 from fireside.sync import call as call_user
-from fireside.sync import from_signal_handler
 from fireside.tools import InputError, Tool
 
 if TYPE_CHECKING:

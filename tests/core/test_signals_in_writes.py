@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from fireside import Agent, FileStore, RateLimitError, State, Store, tool
+from fireside.signals import undisturbed
 from fireside.stores.sqlite import SQLiteStore
-from fireside.sync import undisturbed
 from fireside.testing import FakeModel, tool_call
 
 

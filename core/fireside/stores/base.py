@@ -19,10 +19,10 @@ from fireside.errors import ConflictError, Holder, StateInUseError
 from fireside.history import VERSION, HistoryEntry
 from fireside.ids import check_id
 from fireside.messages import Json
+from fireside.signals import undisturbed
 from fireside.state import State
 from fireside.stores.quiet import no_gc
 from fireside.stores.record import Record, SavedState, newer
-from fireside.sync import undisturbed
 from fireside.values import need
 
 T = TypeVar("T")
