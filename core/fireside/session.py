@@ -81,9 +81,13 @@ class Session:
     def _now(self) -> State:
         return drive(self._fresh, "state")
 
+    def _to_add_to(self) -> State:
+        """The State, for what goes behind whatever others added: a save sees to that, without reading all of it again."""
+        return self.state if self.state._kept else self._now()
+
     def checkpoint(self, state: Json = None, message: str = "") -> Checkpoint:
         """Records a checkpoint of the conversation, named `message`, with the caller's own `state`; saved at once."""
-        own = self._now()
+        own = self._to_add_to()
         made = own.checkpoint(message, state)
         self.store.save(own)  # it may come behind what another process added
         return next(point for point in reversed(own.checkpoints) if (point.message, point.at) == (message, made.at))
@@ -111,7 +115,7 @@ class Session:
         if not isinstance(state, dict):
             raise TypeError(f"save_state takes a dict, not {type(state).__name__}")
         kept = json.loads(dumps(state, "the state"))  # as it is now, whatever becomes of the dict
-        own = self._now()
+        own = self._to_add_to()
         own.data[STATE_KEY] = kept
         self.store.save(own)
 

@@ -91,3 +91,13 @@ def test_an_address_of_postgres_may_have_either_form(monkeypatch: pytest.MonkeyP
         assert "secret" not in str(caught.value)
         assert caught.value.__cause__ is None
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_added_costs_no_second_look_at_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Session("t", persistence=FileStore(tmp_path))
+    here.checkpoint({"n": 1}, "first")
+    with monkeypatch.context() as patch:
+        patch.setattr(FileStore, "read", None)
+        here.save_state({"n": 2})
+        here.checkpoint({"n": 2}, "second")
+    assert [point.message for point in here.checkpoints()] == ["first", "second"]
