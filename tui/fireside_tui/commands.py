@@ -60,6 +60,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("detach", "Detach files", "Takes the attached files away", "Message"),
     Command("pager", "Open in pager", "Shows the last answer in $PAGER", "Message"),
     Command("editor", "Open editor", "Writes the message in $EDITOR", "Message", ("ctrl+g",)),
+    Command("approval", "Answer a tool call", "Goes to the tool call that waits for your answer", "Message", ("f2",),
+            short="Answer"),
     Command("model", "Model", "Picks the model of this conversation", "Setting", argument="name"),
     Command("system", "System prompt", "What Claude is told before this conversation", "Setting", argument="text"),
     Command("effort", "Effort", "How hard Claude thinks here: low, medium, high, xhigh, max", "Setting", argument="level"),
@@ -101,6 +103,8 @@ COMMANDS: tuple[Command, ...] = (
             "approval", short="Always", slash=False),
     Command("approve_reason", "No, because …", "Refuses with a reason that Claude reads", "On a tool call", ("r",),
             "approval", short="No, because …", slash=False),
+    Command("approve_show", "Show all", "Shows the call with all of its arguments, to scroll", "On a tool call", ("v",),
+            "approval", short="Show all", slash=False),
 )  # fmt: skip
 
 BY_NAME = {command.name: command for command in COMMANDS}

@@ -110,6 +110,10 @@ class MainBase(Pane, Screen[None]):
         """Opens a conversation, in a while; what is typed by then is for it."""
         raise NotImplementedError
 
+    def asking(self) -> list[Conversation]:
+        """The conversations that wait for an answer to a tool call."""
+        raise NotImplementedError
+
     def rows_changed(self) -> None:
         """The list is another one than before."""
         raise NotImplementedError

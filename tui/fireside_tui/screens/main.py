@@ -266,10 +266,13 @@ class MainScreen(ListKeys, Writing):
         """Draws the list as it is now."""
         self._rows_due, self._rows_shown = False, time.monotonic()
         trouble = self.conversations.trouble
-        asking = sum(conversation.approval is not None for conversation in self.conversations.running())
         self.sidebar.show(
-            self.conversations.items, trouble.text if trouble else "", asking, not self.conversations.glanced
+            self.conversations.items,
+            trouble.text if trouble else "",
+            len(self.asking()),
+            not self.conversations.glanced,
         )
+        self.update_keys()
         self._tell_trouble(safe_line(f"The list of conversations can't be read. {trouble.line}") if trouble else "")
         current = self.current
         self._name_terminal("" if current is None or current.empty else current.state.title)
@@ -298,6 +301,12 @@ class MainScreen(ListKeys, Writing):
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Other keys mean something now."""
         self.update_keys()
+        self.chat.update_status()
+
+    def asking(self) -> list[Conversation]:
+        """The conversations that wait for an answer to a tool call."""
+        running = self.conversations.running() if self.ready.is_set() else []
+        return [conversation for conversation in running if conversation.approval is not None]
 
     def update_keys(self) -> None:
         """The keys of the place where the focus is, then those that always work."""
@@ -305,6 +314,10 @@ class MainScreen(ListKeys, Writing):
         own = commands.at(where) if where != "anywhere" else []
         general = commands.at("anywhere")
         running = self.current is not None and self.current.running
+        if where == "approval" or not self.asking():
+            general = [command for command in general if command.name != "approval"]
+        else:  # whoever is elsewhere is told how to get to the call that waits, before anything else
+            own, general = [commands.BY_NAME["approval"], *own], [c for c in general if c.name != "approval"]
         if not running or where == "list":
             general = [command for command in general if command.name != "stop"]
         elif where == "anywhere":

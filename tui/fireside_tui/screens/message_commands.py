@@ -213,6 +213,25 @@ class MessageCommands(MainBase):
 
     # -- a tool call that waits
 
+    def do_approval(self, argument: str = "") -> None:
+        """To the call that waits; in another conversation, if none does here."""
+        bar = self.chat.approval_bar
+        if bar.approval is not None:
+            self.show_list(False)
+            self.go_to(bar)
+            return
+        if asking := self.asking():
+            self.pick(asking[0].id)
+        else:
+            self.say("No tool call waits for an answer.")
+
+    def do_approve_show(self, argument: str = "") -> None:
+        """All of the call."""
+        from fireside_tui.screens.call import CallView
+
+        if approval := self.chat.approval_bar.approval:
+            self.app.push_screen(CallView(approval.call))
+
     def do_approve_yes(self, argument: str = "") -> None:
         """It may run."""
         self._answer(True)
