@@ -53,6 +53,8 @@ class Config:
     show_thinking: bool = _setting(False, "true or false: whether thinking is shown unfolded")
 
     _source: Path | None = field(default=None, repr=False, compare=False)
+    for_once: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """The settings that an option gave."""
 
     model_fields: ClassVar[dict[str, str]] = {}
     """What is allowed for each setting, in words."""
@@ -90,9 +92,15 @@ class Paths(NamedTuple):
         return self.data_dir / "conversations"
 
     @property
-    def device_file(self) -> Path:
-        """Drafts, unread marks and pins."""
+    def old_device_file(self) -> Path:
+        """Drafts, unread marks and pins of all stores, as earlier versions kept them."""
         return self.data_dir / "device.json"
+
+    def device_file(self, place: str) -> Path:
+        """Drafts, unread marks and pins of the store at a place, which is as `Store.place` tells it."""
+        import hashlib
+
+        return self.data_dir / f"device-{hashlib.sha256(os.fsencode(place)).hexdigest()[:16]}.json"
 
     def search_index(self, place: str) -> Path:
         """The full-text index of a store; each store has its own."""
@@ -152,7 +160,7 @@ def load_config(
     given = {key: value for key, value in (options or {}).items() if value is not None}
     from_environ = _check(from_environ, lambda key: f"the environment variable {PREFIX}{key.upper()}", texts=True)
     given = _check(given, lambda key: f"the option --{key.replace('_', '-')}", texts=True)
-    return Config(**{**from_file, **from_environ, **given}, _source=file)
+    return Config(**{**from_file, **from_environ, **given}, _source=file, for_once=frozenset(given))
 
 
 def save_setting(key: str, value: object, path: Path | None = None) -> None:

@@ -19,8 +19,13 @@ NO_KEY = f"No API key: {SET_IT}. Or:"
 class NoStore(Store):
     """Stands for a store that can't be opened: each use of it says why."""
 
-    def __init__(self, why: Exception) -> None:
-        self._why = why
+    def __init__(self, why: Exception, named: str) -> None:
+        self._why, self._named = why, named
+
+    def _place(self) -> object:
+        from fireside_tui.doctor import shown_place
+
+        return ("none", shown_place(self._named))
 
     def write(self, state_id: str, entries: Any, snapshot: Any, *, create: bool = False) -> None:
         """Says why."""
@@ -39,11 +44,13 @@ def conversations_for(config: Config, agent: Agent | None, places: Paths) -> tup
     """The conversations of these settings, and what could not be as it was wanted (in words, or empty)."""
     warning = ""
     store = agent.store if agent is not None else None
+    own = store is None
     if store is None:
         try:
             store = open_store(config.place)
         except Exception as error:
-            store, warning = NoStore(error), f"The store can't be opened: {explain(error).text}"
+            own = False
+            store, warning = NoStore(error, config.store), f"The store can't be opened: {explain(error).text}"
     if agent is None:
         try:
             agent = _agent(config, config.model)
@@ -51,7 +58,9 @@ def conversations_for(config: Config, agent: Agent | None, places: Paths) -> tup
             agent, warning = _agent(config, ""), f"{warning}  {explain(error).text} The usual model answers.".strip()
     elif agent.save_partial_every is None and config.save_partial_every:
         agent = agent.copy(save_partial_every=config.save_partial_every)
-    device = Device(places.device_file)
+    place = store.place or f"{type(store).__module__}.{type(store).__qualname__}"
+    usual = own and "store" not in config.for_once
+    device = Device(places.device_file(place), store=place, old=places.old_device_file, usual=usual)
     return Conversations(store, agent, device, always_allow=frozenset(config.always_allow)), warning
 
 

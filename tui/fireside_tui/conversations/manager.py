@@ -112,6 +112,7 @@ class Conversations:
         over, self.trouble = self.trouble is not None, None
         before, self._listed = self._listed, listed
         changed, self.glanced = changed or self.glanced, False
+        changed = self.device.take_over(lambda id: listed.get(id) is not None) or changed
         try:
             for id, conversation in list(self._open.items()):
                 row = listed.get(id)
