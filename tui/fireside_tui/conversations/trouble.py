@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import platform
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -98,6 +99,8 @@ def _of_system(error: OSError) -> Trouble:
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return Trouble(f"The disk is full{where}.", "Make room, then press Enter again.")
+        case errno.EACCES | errno.EPERM | errno.EROFS if what != os.strerror(error.errno):  # the store has told it all
+            return Trouble(_sentence(what), "fireside --store PLACE uses another one.")
         case errno.EACCES | errno.EPERM | errno.EROFS:
             return Trouble(
                 f"The folder of the conversations can't be written{where}: {what}.",

@@ -77,6 +77,7 @@ class MainScreen(ListKeys, Writing):
     MainScreen.-narrow.-list Sidebar { display: block; }
     MainScreen.-low KeyLine, MainScreen.-tiny KeyLine, MainScreen.-tiny ChatHeading, MainScreen.-tiny StatusLine,
     MainScreen.-tiny #sidebar-title { display: none; }
+    MainScreen.-tiny StatusLine.-trouble { display: block; }
     MainScreen.-tiny Composer { border: none; min-height: 1; max-height: 2; padding: 0; }
     MainScreen.-tiny Composer:focus { border: none; }
     MainScreen.-tall ChatHeading { margin: 0 0 1 0; }
