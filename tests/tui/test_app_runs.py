@@ -200,7 +200,8 @@ async def test_quitting_in_the_middle_of_an_answer_says_so_first(tmp_path: Path)
         id = it.current.id
     state = FileStore(tmp_path / "store").load(id)
     assert "half " in [entry.text for entry in state.history]
-    assert "draft" in (tmp_path / "data/device.json").read_text()
+    (kept,) = (tmp_path / "data").glob("device-*.json")
+    assert "draft" in kept.read_text()
 
 
 async def test_edit_and_retry_fork_and_leave_the_old_branch(tmp_path: Path) -> None:

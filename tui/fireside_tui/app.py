@@ -82,7 +82,7 @@ class FiresideApp(App[int]):
         self.conversations: Conversations | None = None
         self.tools: tuple[Any, ...] = ()
         self._resume, self._newest, self._agent, self._warning = resume, newest, agent, warning
-        self._own_server = bool(config.base_url) or agent is not None
+        self._own_server = bool(config.server) or agent is not None
         self._loading: asyncio.Task[tuple[Conversations, str, First]] | None = None
         self._quit_asked = False
         self._task_of_run: asyncio.Task[Any] | None = None
@@ -227,7 +227,7 @@ class FiresideApp(App[int]):
         warnings = [words for words in (self._warning, warning) if words]
         if self.config.theme and self.config.theme not in self.available_themes:
             warnings.append(f"There is no theme {self.config.theme!r}.")
-        main.warn("  ".join(warnings))
+        main.warn("\n".join(warnings))
         conversations.on_ended = self._ended
         main.chat.missing = "" if self._own_server else missing_for(conversations.agent)
         if isinstance(first, list):

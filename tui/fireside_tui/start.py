@@ -8,7 +8,7 @@ from typing import Any
 
 from fireside import Agent, Record, Store, open_store
 
-from fireside_tui.config import Config, Paths
+from fireside_tui.config import Config, ConfigError, Paths
 from fireside_tui.conversations import Conversations, Row, explain
 from fireside_tui.device import Device
 from fireside_tui.no_key import SET_IT, credentials
@@ -48,6 +48,8 @@ def conversations_for(config: Config, agent: Agent | None, places: Paths) -> tup
     if store is None:
         try:
             store = open_store(config.place)
+        except ConfigError as error:  # which is told with what else is wrong in the file
+            own, store = False, NoStore(error, "")
         except Exception as error:
             own = False
             store, warning = NoStore(error, config.store), f"The store can't be opened: {explain(error).text}"
@@ -70,7 +72,7 @@ def _agent(config: Config, model: str) -> Agent:
         "effort": config.effort,
         "thinking": config.thinking,
         "max_tokens": config.max_tokens,
-        "base_url": config.base_url,
+        "base_url": config.server,
         "save_partial_every": config.save_partial_every,
         "model": model,
     }
