@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from fireside import Agent, FileStore, ProviderError, State, tool
+import pytest
+from fireside import Agent, FileStore, ProviderError, Reply, State, tool
 from fireside.testing import FakeModel, tool_call
 
 from tests.tui.app_support import Gate, opened, talk
@@ -42,6 +44,36 @@ async def test_coming_back_to_a_conversation_that_streams_shows_all_that_came(tm
         await it.until(lambda: not first.running)
         assert "half of one" in it.shown
         assert it.shown.count("half") == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "words", "unread"),
+    [
+        (None, "An answer came in “one”.", True),
+        (ProviderError("Overloaded (529)"), "No answer in “one”: Overloaded (529).", False),
+        (RuntimeError("a tool fell over"), "No answer in “one”: RuntimeError: A tool fell over.", False),
+    ],
+)
+async def test_what_is_told_of_a_run_elsewhere_fits_its_outcome(
+    tmp_path: Path, end: Exception | None, words: str, unread: bool
+) -> None:
+    class Fails(Gate):
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            async for part in super().stream(request):
+                if end is not None and isinstance(part, Reply):
+                    raise end
+                yield part
+
+    gate = Fails()
+    async with opened(tmp_path, gate) as it:
+        await it.send("one", answered=False)
+        first = it.current
+        await gate.is_asked("one")
+        await it.press("ctrl+n")
+        await it.until(lambda: it.current is not first)
+        gate.let_on("one")
+        await it.until(lambda: it.said == [words])
+        assert it.app.conversations.device.is_unread(first.id) is unread
 
 
 async def test_ctrl_c_copies_else_stops_else_says_how_to_quit(tmp_path: Path) -> None:

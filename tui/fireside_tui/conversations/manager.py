@@ -255,7 +255,8 @@ class Conversations:
         self.on_rows()
 
     def _ended(self, conversation: Conversation) -> None:
-        if conversation is not self.current and conversation.saved and conversation.id not in self._gone:
+        there = conversation.saved and conversation.id not in self._gone
+        if there and conversation is not self.current and conversation.outcome == "answered":
             self.device.mark_unread(conversation.id)
         self.on_rows()
         self.on_ended(conversation)
