@@ -244,6 +244,14 @@ class Conversation:
         self.tell_entries()
         self.tell_change()
 
+    def use(self, agent: Agent) -> None:
+        """Another Agent answers from now on: what went wrong with the model or the server before is over."""
+        other = repr(agent.model) != repr(self.agent.model)
+        self.agent = agent
+        if other and self.trouble is not None and self.trouble.of_model:
+            self.trouble = None
+            self.tell_change()
+
     async def save(self) -> None:
         """Saves what else changed (a title, settings). Raises what the store raises."""
         if self.state.history:

@@ -276,7 +276,7 @@ class Conversations:
             conversation.state.data[SETTINGS] = kept
         else:
             conversation.state.data.pop(SETTINGS, None)
-        conversation.agent = agent
+        conversation.use(agent)
         await conversation.save()
 
     def use_agent(self, **changes: Any) -> None:
@@ -284,7 +284,7 @@ class Conversations:
         self.agent = self.agent.copy(**changes)
         for conversation in self._open.values():
             with contextlib.suppress(ValueError, TypeError):
-                conversation.agent = self._agent_for(conversation.state)
+                conversation.use(self._agent_for(conversation.state))
 
     async def rename(self, id: str, title: str) -> None:
         """Gives a conversation a title. Raises `ValueError` for an empty one, and what the store raises."""

@@ -20,6 +20,8 @@ class Trouble(NamedTuple):
     hint: str = ""
     elsewhere: bool = False
     """Whether it is over once no other process has the conversation."""
+    of_model: bool = False
+    """Whether it is over once another model or server is chosen."""
 
     @property
     def line(self) -> str:
@@ -64,17 +66,17 @@ def explain(error: BaseException) -> Trouble:
         case AuthError():
             happened = what_happened(str(error))  # without advice to set a key, another key does not help
             hint = _sentence(WHAT_TO_DO) if happened != str(error) else RETRY
-            return Trouble(_sentence(happened), hint)
+            return Trouble(_sentence(happened), hint, of_model=True)
         case RateLimitError():
-            return Trouble(text, f"Wait a little. {RETRY}")
+            return Trouble(text, f"Wait a little. {RETRY}", of_model=True)
         case OverloadedError():
-            return Trouble(text, RETRY)
+            return Trouble(text, RETRY, of_model=True)
         case ContextTooLongError():
-            return Trouble(text, "/compact replaces the conversation by a summary; /edit changes your last message.")
+            hint = "/compact replaces the conversation by a summary; /edit changes your last message."
+            return Trouble(text, hint, of_model=True)
         case ProviderError():
-            return Trouble(
-                text, RETRY if error.retryable else f"Change the message (/edit) or the model (/model), or {RETRY}"
-            )
+            hint = RETRY if error.retryable else f"Change the message (/edit) or the model (/model), or {RETRY}"
+            return Trouble(text, hint, of_model=True)
         case StateInUseError():
             return Trouble(
                 elsewhere(error.holder), "Here it is read-only until then; /fork makes a copy of your own.", True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fireside_tui.config import ConfigError, save_setting
+from fireside_tui.config import ConfigError, is_address, save_setting
 from fireside_tui.screens.base import MainBase
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -139,23 +139,41 @@ class SettingCommands(MainBase):
     async def do_server(self, argument: str = "") -> None:
         """A local server."""
         words = argument.split()
+        if words and (wrong := _wrong_address(words[0])):
+            self.say(wrong, error=True)
+            return
         address = words[0] if words else await self.ask(
-            "Address of a server that speaks the Messages API", "http://localhost:8080"
+            "Address of a server that speaks the Messages API", self._server, replace=True, check=_wrong_address
         )  # fmt: skip
         if not address:
             return
-        model = words[1] if len(words) > 1 else await self.ask("Name of the model there", "default")
-        if not model:
+        address = address.strip()
+        model = words[1] if len(words) > 1 else await self.ask("Name of the model there", "default", replace=True)
+        if not model or not model.strip():
             return
         try:
-            self.conversations.use_agent(model=model, base_url=address)
+            self.conversations.use_agent(model=model.strip(), base_url=address)
         except (ValueError, TypeError) as error:
             self.say(str(error), error=True)
             return
+        self._server = address
         self.fireside.model_chosen(own_server=True)
+        if self.current is not None and "model" in self.current.settings:  # it would go on with the model of its own
+            await self._set(model=None)
         self.chat.update_lines()
         self.go_to(self.chat.composer)
         self.say(f"New answers come from {address}. base_url and model in the config file keep it so.")
+        self.run_worker(self._look_for(address), exit_on_error=False, group="server", exclusive=True)
+
+    _server = "http://localhost:8080"
+    """The address that is offered."""
+
+    async def _look_for(self, address: str) -> None:
+        """Says it if nothing answers at an address; meanwhile one can write. The setting stays: it may be started yet."""
+        from fireside_tui.reach import why_not
+
+        if why := await why_not(address):
+            self.say(f"Nothing answers at {address}: {why}", error=True)
 
     def _keep(self, key: str, value: object) -> None:
         """Writes a setting of the app into the config file; where it can't be, it holds until the end."""
@@ -163,3 +181,13 @@ class SettingCommands(MainBase):
             save_setting(key, value, self.config.source)
         except (ConfigError, OSError) as error:
             self.say(f"It can't be kept: {error}", error=True)
+
+
+def _wrong_address(text: str) -> str:
+    """What is wrong with the address of a server; "" where nothing is."""
+    text = text.strip()
+    if not text or is_address(text):
+        return ""
+    if not text.startswith(("http://", "https://")):
+        return f"{text} is no address of a server: it begins with http:// or https://"
+    return f"{text} is no address of a server: write it like http://localhost:8080"
