@@ -11,7 +11,8 @@ from fireside.testing import FakeModel
 from fireside_tui.app import FiresideApp
 from fireside_tui.config import Config, Paths
 from fireside_tui.screens.ask import Ask, Lines
-from textual.widgets import Input
+from fireside_tui.screens.pick import Choice, Pick
+from textual.widgets import Input, OptionList
 
 from tests.support.server import ApiServer
 from tests.tui.app_support import Opened, opened, talk
@@ -112,3 +113,35 @@ async def test_a_system_prompt_is_set_with_the_same_keys(tmp_path: Path) -> None
         await asked(it)
         await it.press(*"Be", "ctrl+j", *"kind", "enter")
         await it.until(lambda: it.current.agent.system == "Be\nkind")
+
+
+async def test_models_are_listed_by_one_kind_of_name_and_one_on_its_way_out_says_so(
+    tmp_path: Path, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
+    async with opened(tmp_path, "claude-sonnet-5-5") as it:
+        await it.command("/model")
+        await it.until(lambda: isinstance(it.app.screen, Pick) and it.app.screen.focused is not None)
+        pick = it.app.screen
+        assert isinstance(pick, Pick)
+        await it.until(lambda: len(pick._choices) > 3)
+        assert [choice.label for choice in pick._choices] == [choice.value for choice in pick._choices]
+        notes = {choice.value: choice.note for choice in pick._choices}
+        assert notes["claude-sonnet-5-5"] == "Claude Sonnet 5.5"
+        assert {entry["id"] for entry in api.models if entry["lifecycle"] == "deprecated"} == {
+            id for id, note in notes.items() if note.startswith("deprecated")
+        }
+        assert "Enter takes it · Esc cancels" in str(pick.query_one("#pick-hint").content)
+        await it.press("escape")
+
+
+async def test_a_list_that_comes_later_does_not_move_the_cursor(tmp_path: Path) -> None:
+    async with opened(tmp_path, FakeModel([])) as it:
+        pick = Pick("Which?", [Choice("a", "a"), Choice("b", "b")], current="a")
+        await it.app.push_screen(pick)
+        await it.press("down")
+        pick.add([Choice("a", "a", "told anew"), Choice("c", "c")])
+        assert [choice.note for choice in pick._choices] == ["told anew", "", ""]
+        assert pick.query_one(OptionList).highlighted == 1
+        await it.press("escape")

@@ -338,7 +338,7 @@ class MainScreen(ListKeys, Writing):
         self.run_worker(self._open_link(event.url), exit_on_error=False)
 
     async def _open_link(self, url: str) -> None:
-        if await self.pick_one("Open this link?", [(url, url, "")]):
+        if await self.pick_one("Open this link?", [(url, url, "")], verb="opens it"):
             self.app.open_url(url)
 
     # -- messages over the chat

@@ -99,7 +99,7 @@ class MessageCommands(MainBase):
         else:
             first = [(block.strip().splitlines() or [""])[0] for block in blocks]
             choices = [(str(n), f"{n + 1}  {line}", "") for n, line in enumerate(first)]
-            chosen = await self.pick_one("Copy which code?", choices)
+            chosen = await self.pick_one("Copy which code?", choices, verb="copies it")
         if chosen is not None:
             self.copy(blocks[int(chosen)], "the code")
 
@@ -175,7 +175,7 @@ class MessageCommands(MainBase):
         if not links:
             self.say("There are no links in this message.")
             return
-        chosen = await self.pick_one("Open a link", [(link, link, "") for link in links])
+        chosen = await self.pick_one("Open a link", [(link, link, "") for link in links], verb="opens it")
         if chosen:
             self.app.open_url(chosen)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fireside_tui.config import ConfigError, is_address, save_setting
 from fireside_tui.screens.base import MainBase
+
+if TYPE_CHECKING:
+    from fireside.models import ModelInfo
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
@@ -47,7 +50,7 @@ class SettingCommands(MainBase):
             except Exception as error:
                 pick.note(f"The list of models did not come: {error}")
                 return
-            pick.add([Choice(info.id, info.name, info.id if info.id != info.name else "") for info in infos])
+            pick.add([Choice(info.id, info.id, _about(info)) for info in infos])
 
         self.run_worker(more(), exit_on_error=False, group="models", exclusive=True)
         chosen = await self.app.push_screen_wait(pick)
@@ -68,7 +71,7 @@ class SettingCommands(MainBase):
             return
         choices = [("", "the model's own", ""), *((effort, effort, "") for effort in EFFORTS)]
         now = self.current.agent.effort or ""
-        effort = argument.lower() or await self.pick_one("Effort", choices, current=now)
+        effort = argument.lower() or await self.pick_one("Effort", choices, current=now, verb="sets it")
         if effort is None:
             return
         if effort not in ("", *EFFORTS):
@@ -80,7 +83,7 @@ class SettingCommands(MainBase):
         """The colours."""
         names = sorted(self.app.available_themes, key=lambda name: (not name.startswith("fireside"), name))
         choices = [(name, name, "") for name in names if not name.startswith("textual-ansi")]
-        name = argument or await self.pick_one("Theme", choices, current=self.app.theme)
+        name = argument or await self.pick_one("Theme", choices, current=self.app.theme, verb="sets it")
         if not name:
             return
         if name not in self.app.available_themes:
@@ -181,6 +184,13 @@ class SettingCommands(MainBase):
             save_setting(key, value, self.config.source)
         except (ConfigError, OSError) as error:
             self.say(f"It can't be kept: {error}", error=True)
+
+
+def _about(info: ModelInfo) -> str:
+    """What stands behind a model's id: its name, and that it is on its way out if it is."""
+    name = info.name if info.name != info.id else ""
+    end = info.lifecycle if info.lifecycle in ("deprecated", "retired") else ""
+    return " · ".join(part for part in (end, name) if part)
 
 
 def _wrong_address(text: str) -> str:
