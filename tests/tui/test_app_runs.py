@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fireside import Agent, FileStore, ProviderError, Reply, State, tool
 from fireside.testing import FakeModel, tool_call
+from fireside_tui.screens.pick import Pick
 
 from tests.tui.app_support import Gate, opened, talk
 
@@ -264,6 +265,43 @@ async def test_checkpoint_rewind_and_compact(tmp_path: Path) -> None:
         assert "went back" in it.shown
         await it.command("/compact")
         await it.until(lambda: "the summary" in it.shown and not it.current.running)
+
+
+async def test_one_can_go_back_to_before_a_message_and_write_another_one(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "one", "two", "three")
+    model = FakeModel(["another answer"])
+    async with opened(tmp_path, model, resume=id) as it:
+        await it.app.conversations.set_settings(it.current, effort="low")
+        await it.command("/rewind")
+        await it.until(lambda: isinstance(it.app.screen, Pick))
+        pick = it.app.screen
+        assert [choice.label for choice in pick._choices] == ["before: three", "before: two", "before: one"]
+        await it.press("down", "enter")
+        await it.until(lambda: it.box == "two")
+        assert it.current.id == id
+        assert it.current.state.answer == "answer to one"
+        assert "went back to an earlier message" in it.shown
+        assert "answer to three" in it.shown, "what came after can still be read"
+        assert "has no answer yet" not in it.shown
+        assert it.current.agent.effort == "low"
+        await it.press(*" and more", "enter")
+        await it.until(lambda: it.current.state.answer == "another answer" and not it.current.running)
+        assert [message.text for message in model.requests[0].messages] == ["one", "answer to one", "two and more"]
+    again = FileStore(tmp_path / "store").load(id)
+    assert [message.text for message in again.context][-2:] == ["two and more", "another answer"]
+    assert len(FileStore(tmp_path / "store").list()) == 1
+
+
+async def test_before_the_first_message_nothing_waits_for_an_answer(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "one")
+    async with opened(tmp_path, ["again"], resume=id) as it:
+        await it.command("/rewind")
+        await it.until(lambda: isinstance(it.app.screen, Pick))
+        await it.press("enter")
+        await it.until(lambda: it.box == "one")
+        assert "has no answer yet" not in it.shown
+        await it.press("enter")
+        await it.until(lambda: it.current.state.answer == "again" and not it.current.running)
 
 
 async def test_copying_an_answer_its_code_and_the_id(tmp_path: Path) -> None:

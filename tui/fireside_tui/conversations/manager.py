@@ -354,8 +354,16 @@ class Conversations:
         await conversation.save()
 
     async def rewind(self, conversation: Conversation, seq: int) -> None:
-        """Goes back to a checkpoint. Raises `ValueError` while a run goes on, `LookupError` where there is none."""
+        """Goes back to a checkpoint, or to before a message of the person; the model and the other settings stay.
+
+        Raises `ValueError` while a run goes on, `LookupError` where there is none, and what the store raises.
+        """
+        settings = conversation.settings
         conversation.state.restore(seq)
+        conversation.state.data.pop(SETTINGS, None)
+        if settings:
+            conversation.state.data[SETTINGS] = settings
+        conversation.trouble = None
         await conversation.save()
 
     # -- deleting

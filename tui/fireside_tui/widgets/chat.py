@@ -372,7 +372,7 @@ def _left_open(conversation: Conversation) -> str:
         case "approval":
             names = ", ".join(call.name for call in state.pending_calls)
             return f"Claude had asked whether it may use {names}. Ctrl+R asks again."
-        case "new" if state.history and not conversation.unsaved:
+        case "new" if state.context and not conversation.unsaved:
             return "This message has no answer yet. Ctrl+R asks for one."
         case "waiting" if _is_unanswered(state):
             return "Your last message has no answer yet. Ctrl+R asks for one."
@@ -387,4 +387,6 @@ def _is_unanswered(state: State) -> bool:
             seen = max(seen, entry.content.get("seen", -1))
         elif entry.kind == "user":
             return bool(entry.seq > seen)
+        elif entry.kind == "restore":  # to where all was answered: else the status would not be "waiting"
+            return False
     return False
