@@ -18,9 +18,11 @@ from textual.command import Provider
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import Monochrome, NoColor
+from textual.geometry import Offset
 from textual.reactive import Reactive
 from textual.theme import Theme
 from textual.widget import Widget
+from textual.widgets import Input, TextArea
 
 from fireside_tui.commands import COMMANDS
 from fireside_tui.config import Config, Paths, paths
@@ -355,6 +357,20 @@ class FiresideApp(App[int]):
         self.run_worker(self.end(128 + number), exit_on_error=False, group="end")
 
     # -- Textual's gaps
+
+    @property
+    def cursor_position(self) -> Offset:
+        """Where the terminal's own cursor is put after each frame: input methods open there.
+
+        Boxes tell Textual when they are mounted or get the focus, which is before they have a place; that of a box
+        without the focus would stay until the next key.
+        """
+        focused = self.focused if self.screen_stack else None
+        return focused.cursor_screen_offset if isinstance(focused, Input | TextArea) else self._cursor_at
+
+    @cursor_position.setter
+    def cursor_position(self, position: Offset) -> None:
+        self._cursor_at = position
 
     def _redraw(self) -> None:
         """After fg the terminal is empty."""
