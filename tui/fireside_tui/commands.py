@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Where = Literal["anywhere", "list", "message", "approval"]
+Where = Literal["anywhere", "list", "filter", "message", "approval"]
 Group = Literal["Conversation", "Message", "Setting", "App", "In the list", "On a message", "On a tool call"]
 
 
@@ -79,7 +79,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("suspend", "Suspend", "Back to the shell; fg comes back", "App", ("ctrl+z",), slash=False),
     Command("quit", "Quit", "Saves and quits", "App", ("ctrl+q",), short="Quit"),
     Command("list_open", "Open", "Opens the conversation", "In the list", ("enter",), "list", short="Open", slash=False),
-    Command("list_filter", "Filter titles", "Shows only titles with these words; Enter searches the texts", "In the list",
+    Command("list_filter", "Filter titles", "Shows only titles with these words", "In the list",
             ("slash",), "list", short="Filter", slash=False),
     Command("list_delete", "Delete", "Deletes it, after asking", "In the list", ("d", "delete"), "list", short="Delete",
             slash=False),
@@ -88,6 +88,10 @@ COMMANDS: tuple[Command, ...] = (
     Command("list_pin", "Pin", "Keeps it at the top", "In the list", ("p",), "list", short="Pin", slash=False),
     Command("list_fork", "Fork", "Copies it", "In the list", ("f",), "list", short="Fork", slash=False),
     Command("list_export", "Export", "Writes it to a file", "In the list", ("e",), "list", short="Export", slash=False),
+    Command("filter_search", "Search the texts", "In the filter: finds its words in all texts", "In the list", ("enter",),
+            "filter", short="Search the texts", slash=False),
+    Command("filter_rows", "To the titles", "In the filter: goes to the titles that it shows, where Enter opens", "In the list",
+            ("down",), "filter", short="To the titles", slash=False),
     Command("message_copy", "Copy", "Copies the message", "On a message", ("c",), "message", short="Copy", slash=False),
     Command("message_code", "Copy code", "Copies its code blocks", "On a message", ("b",), "message", short="Copy code",
             slash=False),

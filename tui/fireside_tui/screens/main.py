@@ -159,6 +159,8 @@ class MainScreen(ListKeys, Writing):
         focused = self.app.focused
         if isinstance(focused, RowList) and not self.sidebar.asking:
             return "list"
+        if isinstance(focused, Filter):
+            return "filter"
         if self.chat.reading:
             return "message"
         return "approval" if isinstance(focused, ApprovalBar) else "anywhere"
@@ -278,7 +280,8 @@ class MainScreen(ListKeys, Writing):
         current = self.current
         self._name_terminal("" if current is None or current.empty else current.state.title)
         self.sidebar.rows.set_open(current.id if current is not None else None)
-        if current is not None and not current.empty and not self.in_list and not self.sidebar.filter.has_focus:
+        listed = current is not None and (not current.empty or self.conversations.device.draft(current.id) is not None)
+        if current is not None and listed and not self.in_list and not self.sidebar.filter.has_focus:
             self.sidebar.rows.set_cursor(current.id)
 
     def _tell_trouble(self, words: str) -> None:
@@ -321,7 +324,7 @@ class MainScreen(ListKeys, Writing):
             own, general = [commands.BY_NAME["approval"], *own], [c for c in general if c.name != "approval"]
         if not running or where == "list":
             general = [command for command in general if command.name != "stop"]
-        elif where == "anywhere":
+        elif where in ("anywhere", "filter"):
             general.sort(key=lambda command: command.name != "stop")
         self.query_one(KeyLine).say([*own, *general])
 
