@@ -26,7 +26,10 @@ class Checkpoint(NamedTuple):
 
 
 class _Memory(NamedTuple):
-    """What a checkpoint remembers. `items` may have grown since; the first `length` are as they were."""
+    """What is remembered of a checkpoint, and of the point before a user message.
+
+    `items` may have grown since; the first `length` are as they were.
+    """
 
     items: list[Item]
     length: int
@@ -123,6 +126,10 @@ class Fold:
             self.created_at = self.updated_at = entry.at
         self.last_seq = entry.seq
 
+    def may_go_before(self, seq: int) -> bool:
+        """Whether a user message stands at that place."""
+        return seq in self._memories and seq not in self.checkpoints
+
     def take(self, entry: HistoryEntry) -> bool:
         """Takes one entry in, or skips it; whether it could be taken. Whatever a malformed one sets off stays here."""
         try:
@@ -154,6 +161,7 @@ class Fold:
         text = entry.read_text()
         if type(entry.content) is not str:
             entry.read_blocks()  # a malformed picture raises here, before anything is changed
+        self._memories[entry.seq] = self._memory()
         if self.task is None:
             self.task = text
         self._said(entry)
@@ -336,14 +344,19 @@ class Fold:
         self.checkpoints[entry.seq] = Checkpoint(
             entry.seq, entry.content["message"], entry.content.get("data"), entry.at
         )
-        self._memories[entry.seq] = _Memory(
+        self._memories[entry.seq] = self._memory()
+
+    def _memory(self) -> _Memory:
+        return _Memory(
             self.items, len(self.items), self.data, self.finished, self.finish_answer, self.last_answer, self.turn,
             self.calls, self.results, list(self.waiting), self.answered,
             self.partial if self.partial is not None and self.partial.cut else None,
         )  # fmt: skip
 
     def _restore(self, entry: HistoryEntry) -> None:
-        memory = self._memories[entry.content["checkpoint"]]
+        place = entry.content["before" if "before" in entry.content else "checkpoint"]
+        must((place in self.checkpoints) is ("before" not in entry.content))
+        memory = self._memories[place]
         self.items = memory.items[: memory.length]
         self.data = memory.data
         self.finished, self.finish_answer, self.last_answer = memory.finished, memory.finish_answer, memory.last_answer

@@ -261,19 +261,21 @@ class State(Entries):
         entry = self._append("checkpoint", {"message": message, "data": kept})
         return self._fold.checkpoints[entry.seq]._replace(data=copied(kept))
 
-    def restore(self, checkpoint: Checkpoint | int) -> HistoryEntry:
-        """Takes `context`, `data`, `answer` and `turn` back to a checkpoint (or its `seq`).
+    def restore(self, checkpoint: Checkpoint | HistoryEntry | int) -> HistoryEntry:
+        """Takes `context`, `data`, `answer` and `turn` back to a checkpoint, or to before a user message (or their `seq`).
 
         `history`, `usage` and `title` stay. Calls that were open there are closed as unknown. Raises `ValueError`
-        while calls are pending or a run is open, `LookupError` where there is no such checkpoint.
+        while calls are pending or a run is open, `LookupError` where there is no such checkpoint or message.
         """
         seq = self._place_of(checkpoint) if isinstance(checkpoint, Checkpoint) else checkpoint
-        need(seq, int, "restore takes a Checkpoint or its seq")
+        if isinstance(seq, HistoryEntry):
+            seq = seq.seq
+        need(seq, int, "restore takes a Checkpoint, a user message's entry, or the seq of one")
         self._settled("restore", closed=True)
-        if seq not in self._fold.checkpoints:
+        if seq not in self._fold.checkpoints and not self._fold.may_go_before(seq):
             named = repr(checkpoint.message) if isinstance(checkpoint, Checkpoint) else seq
             raise LookupError(f"the State {self._id!r} has no checkpoint {named}")
-        entry = self._append("restore", {"checkpoint": seq})
+        entry = self._append("restore", {"checkpoint" if seq in self._fold.checkpoints else "before": seq})
         self._take_data()
         self._close_calls(UNKNOWN_RESULT)
         return entry

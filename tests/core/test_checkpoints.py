@@ -57,6 +57,45 @@ class TestCheckpoints:
         assert state.pending_calls == ()
         assert state.context[-1].content[0].content[0].text == UNKNOWN_RESULT  # type: ignore[union-attr]
 
+    def test_one_can_go_back_to_before_each_user_message(self) -> None:
+        state = State("go")
+        reply(state, "one")
+        second = state.add_user_message("more")
+        reply(state, "two")
+        state.restore(second)
+        assert (texts(state), state.answer, state.turn, state.status) == (
+            ["user: go", "assistant: one"],
+            "one",
+            1,
+            "waiting",
+        )
+        assert [entry.kind for entry in state.history][-1] == "restore"
+        assert state.history[-1].content == {"before": second.seq}
+        assert loaded(state).to_json() == state.to_json()
+        assert texts(loaded(state)) == texts(state)
+        state.add_user_message("something else")
+        assert texts(state)[-1] == "user: something else"
+        state.restore(state.history[0].seq)
+        assert (texts(state), state.status, state.task) == ([], "new", "go")
+        state.restore(second.seq)
+        assert texts(state) == ["user: go", "assistant: one"]
+        assert texts(state.fork()) == texts(state)
+
+    def test_what_was_compacted_since_is_back_before_the_message(self) -> None:
+        state = State("go")
+        reply(state, "one")
+        second = state.add_user_message("more")
+        reply(state, "two")
+        state.start_from("a summary")
+        state.restore(second)
+        assert texts(state) == ["user: go", "assistant: one"]
+
+    def test_a_reply_is_no_point_to_go_back_to(self) -> None:
+        state = State("go")
+        reply(state, "one")
+        with pytest.raises(LookupError):
+            state.restore(state.history[1])
+
     def test_there_must_be_one(self) -> None:
         with pytest.raises(LookupError):
             State("go").restore(5)

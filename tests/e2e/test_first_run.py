@@ -66,6 +66,25 @@ def test_a_store_that_can_not_be_written_keeps_the_text_in_the_box(terminal: Sta
         assert term.ended() == 0
 
 
+def test_the_terminals_own_cursor_is_where_one_writes(terminal: Start) -> None:
+    with terminal("--model", "demo", env=QUICK) as term:
+        term.wait("Write a message")
+        term.settle()
+
+        def place() -> tuple[int, str]:
+            return term.screen.cursor.x, term.screen.display[term.screen.cursor.y]
+
+        assert "Write a message" in place()[1], "before the first key, too: an input method opens there"
+        assert place()[0] == place()[1].index("Write")
+        term.send("hi")
+        term.wait("hi")
+        term.settle()
+        assert place()[0] == place()[1].index("hi") + 2
+        term.send("\x0f/")
+        term.settle()
+        assert "/ filter" in place()[1]
+
+
 def test_a_terminal_of_any_size(terminal: Start) -> None:
     with terminal("--model", "demo", env=QUICK, cols=5, rows=2) as term:
         term.settle()

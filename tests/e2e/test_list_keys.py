@@ -29,7 +29,7 @@ def test_keys_in_one_read_open_a_conversation_and_write_into_it(terminal: Start,
         term.wait(lambda shown: "Delete “" not in shown)
         term.send("\x0f\x0e")  # Ctrl+O, Ctrl+N: the draft stays with its conversation
         term.wait("Write a message")
-        term.send("\x0f/app\r")
+        term.send("\x0f/app\x1b[B\r")
         term.wait("good dy")
 
 

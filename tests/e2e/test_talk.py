@@ -93,8 +93,8 @@ def test_kill_9_while_the_server_holds_the_request_loses_no_message(
         assert [entry["content"] for entry in entries(tmp_path) if entry["kind"] == "user"] == ["Do not lose this"]
         term.send("half a draft")
         term.wait("half a draft")
-        draft = tmp_path / ".local/share/fireside/device.json"
-        term.wait(lambda _: draft.exists() and "half a draft" in draft.read_text())
+        data = tmp_path / ".local/share/fireside"
+        term.wait(lambda _: any("half a draft" in file.read_text() for file in data.glob("device-*.json")))
         term.kill(signal.SIGKILL)
     hold.release()
     with start("--continue") as term:

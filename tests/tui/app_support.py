@@ -78,7 +78,8 @@ class Opened:
 
     @property
     def status(self) -> str:
-        return str(self.app.main.query_one("#status").content)
+        """The words of the status line, which may have been wrapped."""
+        return " ".join(str(self.app.main.query_one("#status").content).split())
 
     @property
     def titles(self) -> list[str]:

@@ -20,6 +20,7 @@ NAMED = {
     "\x0e": "ctrl+n",
     "\x0f": "ctrl+o",
     "\x15": "ctrl+u",
+    "\x1e": "down",
 }
 
 
@@ -79,11 +80,11 @@ async def test_a_message_and_what_follows_it_may_be_typed_while_a_conversation_l
         await it.until(lambda: [e.text for e in sent.state.history if e.kind == "user"] == ["older", "hi"])
 
 
-async def test_what_is_typed_after_enter_in_the_filter_is_for_the_box(tmp_path: Path) -> None:
+async def test_what_is_typed_after_down_and_enter_in_the_filter_is_for_the_box(tmp_path: Path) -> None:
     await talk(tmp_path, "apples", id="apples")
     await talk(tmp_path, "pears", id="pears")
     async with opened(tmp_path) as it:
-        burst(it, "\x0f/app\rgood")
+        burst(it, "\x0f/app\x1e\rgood")
         await it.until(lambda: it.current.id == "apples" and it.box == "good")
         assert it.main.sidebar.filter.value == "app"
 

@@ -6,6 +6,11 @@ from pathlib import Path
 
 from fireside import FileStore
 from fireside.testing import FakeModel
+from fireside_tui.config import Paths
+from fireside_tui.device import Device
+from fireside_tui.screens.search import Search
+from fireside_tui.widgets.sidebar import SidebarTitle
+from textual.widgets import Input
 
 from tests.tui.app_support import Gate, calls_of, opened, talk
 
@@ -48,10 +53,52 @@ async def test_the_filter_narrows_by_words_and_goes_away(tmp_path: Path) -> None
     async with opened(tmp_path) as it:
         await it.press("ctrl+o", "slash", *"gr app")
         assert it.titles == ["green apples"]
-        await it.press("enter")
+        heading = it.main.sidebar.query_one(SidebarTitle)
+        assert str(heading.render()) == "Conversations  1 of 3"
+        keys = it.main.query_one("#keys")
+        await it.until(lambda: "Enter Search the texts  ↓ To the titles" in str(keys.content))
+        await it.press("down", "enter")
         await it.until(lambda: "answer to green apples" in it.shown)
         await it.press("ctrl+o", "slash", "escape")
         assert len(it.titles) == 3
+        assert str(heading.render()) == "Conversations  3"
+
+
+async def test_enter_in_the_filter_goes_on_to_the_texts_whatever_the_titles_have(tmp_path: Path) -> None:
+    await talk(tmp_path, "red apples")
+    async with opened(tmp_path) as it:
+        before = it.current
+        await it.press("ctrl+o", "slash", *"apples", "enter")
+        await it.until(lambda: isinstance(it.app.screen, Search))
+        await it.until(lambda: it.app.screen.query_one(Input).value == "apples")
+        await it.press("escape")
+        await it.until(lambda: it.app.screen is it.main)
+        assert it.current is before
+        await it.press(*" nowhere", "down")
+        assert it.main.sidebar.filter.has_focus, "there is no title to go to"
+
+
+async def test_the_cursor_of_the_list_starts_at_its_first_row_also_where_a_draft_stands(tmp_path: Path) -> None:
+    ids = [await talk(tmp_path, f"talk {n}") for n in range(8)]
+    store = FileStore(tmp_path / "store")
+    device = Device(Paths(tmp_path / "c", tmp_path / "data", tmp_path / "cache").device_file(store.place or ""))
+    device.pin(ids[0])
+    device.set_draft("draft", "half a thought")
+    assert device.flush()
+    async with opened(tmp_path, size=(60, 20)) as it:
+        rows = it.main.sidebar.rows
+        assert (rows.cursor_id, rows.scroll_y) == (ids[0], 0)
+        await it.press("ctrl+o")
+        assert rows.cursor_id == ids[0]
+        await talk(tmp_path, "from another window")
+        await it.app.conversations.refresh()
+        await it.rows()
+        device.pin(ids[3])
+        assert rows.cursor_id == ids[0], "what comes while one is in the list moves the cursor nowhere"
+    async with opened(tmp_path, size=(60, 20), resume=ids[4]) as it:
+        assert it.main.sidebar.rows.cursor_id == ids[4]
+    async with opened(tmp_path, size=(60, 20), resume="draft") as it:
+        await it.until(lambda: it.main.sidebar.rows.cursor_id == "draft")
 
 
 async def test_delete_asks_and_the_selection_moves_to_the_neighbour(tmp_path: Path) -> None:

@@ -148,8 +148,10 @@ class FarAway(Many):
 
 async def test_the_last_conversations_are_there_before_the_list_is(tmp_path: Path) -> None:
     places = Paths(tmp_path / "config.toml", tmp_path / "data", tmp_path / "cache")
-    Device(places.device_file).set_draft("id5000", "of one that is not in the glance")
     store = FarAway(tmp_path / "store")
+    device = Device(places.device_file(store.place or ""))
+    device.set_draft("id5000", "of one that is not in the glance")
+    assert device.flush()
     app = FiresideApp(Config(), agent=Agent(FakeModel([]), store=store), places=places)
     async with app.run_test() as pilot:
         it = Opened(app, pilot)

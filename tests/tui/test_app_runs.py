@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from fireside import Agent, FileStore, ProviderError, State, tool
+import pytest
+from fireside import Agent, FileStore, ProviderError, Reply, State, tool
 from fireside.testing import FakeModel, tool_call
+from fireside_tui.screens.pick import Pick
 
 from tests.tui.app_support import Gate, opened, talk
 
@@ -42,6 +45,36 @@ async def test_coming_back_to_a_conversation_that_streams_shows_all_that_came(tm
         await it.until(lambda: not first.running)
         assert "half of one" in it.shown
         assert it.shown.count("half") == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "words", "unread"),
+    [
+        (None, "An answer came in “one”.", True),
+        (ProviderError("Overloaded (529)"), "No answer in “one”: Overloaded (529).", False),
+        (RuntimeError("a tool fell over"), "No answer in “one”: RuntimeError: A tool fell over.", False),
+    ],
+)
+async def test_what_is_told_of_a_run_elsewhere_fits_its_outcome(
+    tmp_path: Path, end: Exception | None, words: str, unread: bool
+) -> None:
+    class Fails(Gate):
+        async def stream(self, request: Any) -> AsyncIterator[Any]:
+            async for part in super().stream(request):
+                if end is not None and isinstance(part, Reply):
+                    raise end
+                yield part
+
+    gate = Fails()
+    async with opened(tmp_path, gate) as it:
+        await it.send("one", answered=False)
+        first = it.current
+        await gate.is_asked("one")
+        await it.press("ctrl+n")
+        await it.until(lambda: it.current is not first)
+        gate.let_on("one")
+        await it.until(lambda: it.said == [words])
+        assert it.app.conversations.device.is_unread(first.id) is unread
 
 
 async def test_ctrl_c_copies_else_stops_else_says_how_to_quit(tmp_path: Path) -> None:
@@ -200,7 +233,8 @@ async def test_quitting_in_the_middle_of_an_answer_says_so_first(tmp_path: Path)
         id = it.current.id
     state = FileStore(tmp_path / "store").load(id)
     assert "half " in [entry.text for entry in state.history]
-    assert "draft" in (tmp_path / "data/device.json").read_text()
+    (kept,) = (tmp_path / "data").glob("device-*.json")
+    assert "draft" in kept.read_text()
 
 
 async def test_edit_and_retry_fork_and_leave_the_old_branch(tmp_path: Path) -> None:
@@ -231,6 +265,43 @@ async def test_checkpoint_rewind_and_compact(tmp_path: Path) -> None:
         assert "went back" in it.shown
         await it.command("/compact")
         await it.until(lambda: "the summary" in it.shown and not it.current.running)
+
+
+async def test_one_can_go_back_to_before_a_message_and_write_another_one(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "one", "two", "three")
+    model = FakeModel(["another answer"])
+    async with opened(tmp_path, model, resume=id) as it:
+        await it.app.conversations.set_settings(it.current, effort="low")
+        await it.command("/rewind")
+        await it.until(lambda: isinstance(it.app.screen, Pick))
+        pick = it.app.screen
+        assert [choice.label for choice in pick._choices] == ["before: three", "before: two", "before: one"]
+        await it.press("down", "enter")
+        await it.until(lambda: it.box == "two")
+        assert it.current.id == id
+        assert it.current.state.answer == "answer to one"
+        assert "went back to an earlier message" in it.shown
+        assert "answer to three" in it.shown, "what came after can still be read"
+        assert "has no answer yet" not in it.shown
+        assert it.current.agent.effort == "low"
+        await it.press(*" and more", "enter")
+        await it.until(lambda: it.current.state.answer == "another answer" and not it.current.running)
+        assert [message.text for message in model.requests[0].messages] == ["one", "answer to one", "two and more"]
+    again = FileStore(tmp_path / "store").load(id)
+    assert [message.text for message in again.context][-2:] == ["two and more", "another answer"]
+    assert len(FileStore(tmp_path / "store").list()) == 1
+
+
+async def test_before_the_first_message_nothing_waits_for_an_answer(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "one")
+    async with opened(tmp_path, ["again"], resume=id) as it:
+        await it.command("/rewind")
+        await it.until(lambda: isinstance(it.app.screen, Pick))
+        await it.press("enter")
+        await it.until(lambda: it.box == "one")
+        assert "has no answer yet" not in it.shown
+        await it.press("enter")
+        await it.until(lambda: it.current.state.answer == "again" and not it.current.running)
 
 
 async def test_copying_an_answer_its_code_and_the_id(tmp_path: Path) -> None:

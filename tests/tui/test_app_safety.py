@@ -107,6 +107,68 @@ async def test_a_wrong_setting_is_told_and_the_app_opens(tmp_path: Path, setting
         assert it.box == "still here"
 
 
+def config_of(folder: Path, text: str) -> tuple[Config, str]:
+    from fireside_tui.cli.given import Given
+
+    given = Given()
+    given.config_file = folder / "config.toml"
+    given.config_file.write_text(text)
+    return given.config_despite()
+
+
+async def test_what_the_wrong_config_line_leaves_right_counts(tmp_path: Path) -> None:
+    text = f"store = '{tmp_path / 'big'}'\nmodel = 'demo'\nthem = 'x'\nshow_thinking = 3"
+    config, warning = config_of(tmp_path, text)
+    app = await start(tmp_path, config, warning=warning)
+    async with app.run_test(size=(80, 24)) as pilot:
+        it = Opened(app, pilot)
+        await it.until(lambda: app.main.ready.is_set() and it.current is not None)
+        bar = app.main.query_one("#message-bar")
+        await it.until(lambda: "line 3: there is no setting 'them'" in str(bar.content))
+        assert "\nline 4: show_thinking is 3" in str(bar.content) or "\nline 3: there is" in str(bar.content)
+        assert bar.content_size.height >= 4, "all of it is read"
+        await it.send("Hello")
+        assert it.current.agent.model.name == "demo"
+        assert (tmp_path / "big" / it.current.id).exists()
+
+
+async def test_a_message_goes_into_no_store_that_the_person_did_not_choose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data-home"))
+    config, warning = config_of(tmp_path, "store = 5\nmodel = 'demo'")
+    app = await start(tmp_path, config, warning=warning)
+    async with app.run_test(size=(80, 24)) as pilot:
+        it = Opened(app, pilot)
+        await it.until(lambda: app.main.ready.is_set() and it.current is not None)
+        await it.until(lambda: "none can be opened or saved" in str(app.main.query_one("#message-bar").content))
+        await it.write("private")
+        await it.press("enter")
+        await it.until(lambda: "does not say where" in it.status)
+        assert it.box == "private"
+        assert not it.current.running
+    assert not (tmp_path / "data-home").exists()
+
+
+async def test_a_message_goes_to_no_server_that_the_person_did_not_choose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: Any
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
+    config, warning = config_of(tmp_path, f"store = '{tmp_path / 's'}'\nbase_url = 'localhost:8080'")
+    app = await start(tmp_path, config, warning=warning)
+    async with app.run_test(size=(80, 24)) as pilot:
+        it = Opened(app, pilot)
+        await it.until(lambda: app.main.ready.is_set() and it.current is not None)
+        for model in ("", "/model claude-sonnet-5-5"):
+            if model:
+                await it.command(model)
+            await it.send("private")
+            assert "base_url in" in it.status
+            assert it.current.trouble is not None
+        assert api.requests == []
+
+
 async def test_without_a_key_the_first_screen_offers_ways_to_talk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,7 +119,8 @@ async def test_each_conversation_keeps_its_draft_also_over_a_restart(tmp_path: P
         await it.press("ctrl+n")
         await it.until(lambda: it.current.empty)
         await it.write("a new thought")
-        await it.until(lambda: '"a new thought"' in (tmp_path / "data/device.json").read_text())
+        file = it.app.conversations.device.path
+        await it.until(lambda: '"a new thought"' in file.read_text())
     async with opened(tmp_path) as it:
         assert "a new thought" in it.titles
         await it.main.open(two)

@@ -125,14 +125,66 @@ def test_the_app_may_open_despite_a_wrong_file_but_not_despite_a_wrong_option(ho
     file = written(home, "model = 'x'\ntheme = 5")
     told: list[str] = []
     config = load_config(options={"system": "s"}, despite=told)
-    assert (config.model, config.system, config.source) == ("", "s", file)
-    assert told == [f'{file}, line 2: theme is 5, but should be the name of a theme of the app; "" for the usual one']
+    assert (config.model, config.system, config.source) == ("x", "s", file)
+    what = 'theme is 5, but should be the name of a theme of the app; "" for the usual one. This is ignored.'
+    assert told == [f"{file}, line 2: {what}"]
     with pytest.raises(ConfigError, match="line 2"):
         load_config()
     with pytest.raises(ConfigError, match="--effort"):
         load_config(options={"effort": "x"}, despite=told)
     with pytest.raises(ConfigError, match="no config file"):
         load_config(home / "none", despite=told)
+
+
+def test_despite_wrong_lines_the_right_ones_count_and_each_wrong_one_is_told(home: Path) -> None:
+    file = written(home, 'store = "/tmp/big"\nmodel = "demo"\nbase_url = "http://a:80"\nthem = "x"\ntools = "no"')
+    told: list[str] = []
+    config = load_config(despite=told)
+    assert (config.store, config.model, config.base_url, config.tools) == ("/tmp/big", "demo", "http://a:80", True)
+    assert [line.partition(": ")[0] for line in told] == [f"{file}, line 5", f"{file}, line 4"]
+    assert "did you mean 'theme'? This is ignored." in told[1]
+    assert not config.unknown
+    with pytest.raises(ConfigError, match=r"line [45]"):
+        load_config()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["store = 5", "stor = '/tmp/x'", "Store = '/tmp/x'", "theme = 'x'\nstore = '/tmp/x\n", "store = ['/tmp/x']"],
+)
+def test_a_store_that_the_file_names_and_nobody_understands_is_no_other_store(home: Path, text: str) -> None:
+    written(home, text)
+    told: list[str] = []
+    config = load_config(despite=told)
+    with pytest.raises(ConfigError, match="does not say where the conversations are"):
+        _ = config.place
+    assert "none can be opened or saved" in told[-1]
+    assert load_config(options={"store": "/tmp/y"}, despite=[]).place == "/tmp/y"
+    assert load_config(environ={"FIRESIDE_STORE": "/tmp/z"}, despite=[]).place == "/tmp/z"
+
+
+@pytest.mark.parametrize(
+    "text", ["base_url = 'localhost:80'", "baseurl = 'http://a'", "base_url = 'http://a:80x'", "base_url = 'x"]
+)
+def test_a_server_that_the_file_names_and_nobody_understands_is_no_other_server(home: Path, text: str) -> None:
+    file = written(home, text)
+    told: list[str] = []
+    config = load_config(despite=told)
+    assert config.server == f"base_url in {file}"
+    assert config.place
+    assert "none is asked" in told[-1]
+    assert load_config(environ={"FIRESIDE_BASE_URL": "http://b"}, despite=[]).server == "http://b"
+
+
+def test_a_file_that_is_no_toml_says_that_nothing_in_it_is_in_use(home: Path) -> None:
+    written(home, "model = 'demo'\ntheme = \n")
+    told: list[str] = []
+    config = load_config(despite=told)
+    assert config.model == ""
+    assert config.place
+    (line,) = told
+    assert "line 2: this is not TOML" in line
+    assert line.endswith("None of the settings in it are in use.")
 
 
 def test_saving_replaces_ordinary_files_alone(home: Path) -> None:
@@ -212,5 +264,5 @@ def test_what_is_taken_unchecked_is_what_the_check_would_have_taken(key: str, te
     values = ["", "x", "high", "adaptive", "true", "http://a", "ftp://a", True, False, 0, 1, 2.5, None, [], ["x"], {}]
     taken = [value for value in values if config._is_plain(key, value)]
     for value in taken:
-        assert checked({key: value}, texts=texts) == ({key: value}, None)
+        assert checked({key: value}, texts=texts) == ({key: value}, [])
     assert bool(taken) is (key not in ("base_url", "max_tokens", "save_partial_every", "always_allow"))

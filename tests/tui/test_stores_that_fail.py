@@ -198,3 +198,47 @@ def test_the_words_about_credentials_keep_the_request_and_advise_what_helps() ->
     may_not = explain(AuthError("this key may not do that at api.example.com (no)", request_id="req_2"))
     assert "req_2" in may_not.text
     assert "ANTHROPIC_API_KEY" not in may_not.line
+
+
+class ReadOnly(FileStore):
+    """A folder whose rights were taken away: root, who runs tests, may write anywhere."""
+
+    def write(self, state_id: str, entries: Any, snapshot: Any, *, create: bool = False) -> None:
+        path = "/home/somebody/.local/share/fireside/conversations"
+        raise PermissionError(13, "Permission denied", path)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (100, 30), (40, 8)])
+async def test_trouble_is_read_to_its_end_and_at_rest_the_status_is_one_line(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with opened(tmp_path, ["fine"], store=ReadOnly(tmp_path / "store"), size=size) as it:
+        status = it.main.query_one("#status")
+        if size[1] > 8:
+            assert status.size.height == 1
+        await it.write("keep me")
+        await it.press("enter")
+        await it.until(lambda: it.current.trouble is not None)
+        await it.until(lambda: status.size.height > 1)
+        lines = str(status.content).split("\n")
+        assert status.size.height == len(lines)
+        assert all(len(line) <= status.content_size.width for line in lines)
+        if size[1] > 8:
+            assert it.current.trouble.line.replace(" ", "") in it.status.replace(" ", "")  # a long path is broken
+            assert it.status.startswith("The folder of the conversations can't be written")
+        else:
+            assert len(lines) == 3
+            assert lines[-1].endswith("…")
+        assert it.main.chat.composer.size.height > 0
+        it.main.chat.composer.put("something else")
+        await it.until(lambda: it.current.trouble is None)
+        await it.until(lambda: status.size.height == (1 if size[1] > 8 else 0))
+
+
+async def test_that_a_conversation_was_deleted_elsewhere_is_read_to_its_end(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "one")
+    async with opened(tmp_path, ["fine"], size=(80, 24), resume=id) as it:
+        FileStore(tmp_path / "store").delete(id)
+        await it.app.conversations.refresh()
+        await it.until(lambda: it.current.trouble is not None)
+        await it.until(lambda: "/fork keeps what is here as a new one." in it.status)

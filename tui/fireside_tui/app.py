@@ -18,9 +18,11 @@ from textual.command import Provider
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.filter import Monochrome, NoColor
+from textual.geometry import Offset
 from textual.reactive import Reactive
 from textual.theme import Theme
 from textual.widget import Widget
+from textual.widgets import Input, TextArea
 
 from fireside_tui.commands import COMMANDS
 from fireside_tui.config import Config, Paths, paths
@@ -28,6 +30,7 @@ from fireside_tui.control_filter import ControlFilter
 from fireside_tui.conversations import Conversation, explain
 from fireside_tui.driver import FiresideDriver
 from fireside_tui.palette import FiresideCommands
+from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.main import MainScreen
 from fireside_tui.screens.modal import Modal
 from fireside_tui.theme import DEFAULT, THEMES
@@ -83,7 +86,7 @@ class FiresideApp(App[int]):
         self.tools: dict[str, Any] = {}
         """The settings of the Agent that tools come from, as it was given: what "/tools on" goes back to."""
         self._resume, self._newest, self._agent, self._warning = resume, newest, agent, warning
-        self._own_server = bool(config.base_url) or agent is not None
+        self._own_server = bool(config.server) or agent is not None
         self._loading: asyncio.Task[tuple[Conversations, str, First]] | None = None
         self._quit_asked = False
         self._task_of_run: asyncio.Task[Any] | None = None
@@ -230,7 +233,7 @@ class FiresideApp(App[int]):
         warnings = [words for words in (self._warning, warning) if words]
         if self.config.theme and self.config.theme not in self.available_themes:
             warnings.append(f"There is no theme {self.config.theme!r}.")
-        main.warn("  ".join(warnings))
+        main.warn("\n".join(warnings))
         conversations.on_ended = self._ended
         main.chat.missing = "" if self._own_server else missing_for(conversations.agent)
         if isinstance(first, list):
@@ -301,8 +304,19 @@ class FiresideApp(App[int]):
             self.main.chat.missing = "" if self._own_server else missing_for(self.conversations.agent)
 
     def _ended(self, conversation: Conversation) -> None:
-        if conversation is not self.main.current:
-            self.main.say(f"An answer came in “{conversation.state.title}”.")
+        if conversation is self.main.current:
+            return
+        title = f"“{safe_line(conversation.state.title, 40)}”"  # what went wrong has to fit, too
+        why = conversation.trouble.text if conversation.trouble else ""
+        match conversation.outcome:
+            case "answered":
+                self.main.say(f"An answer came in {title}.")
+            case "limit":
+                self.main.say(f"{title} reached the limit of its turns before it was done.", error=True)
+            case "failed":
+                self.main.say(f"No answer in {title}: {why}", error=True)
+            case "compacted":
+                self.main.say(why or f"{title} is compacted.", error=bool(why))
 
     # -- the end
 
@@ -346,6 +360,20 @@ class FiresideApp(App[int]):
         self.run_worker(self.end(128 + number), exit_on_error=False, group="end")
 
     # -- Textual's gaps
+
+    @property
+    def cursor_position(self) -> Offset:
+        """Where the terminal's own cursor is put after each frame: input methods open there.
+
+        Boxes tell Textual when they are mounted or get the focus, which is before they have a place; that of a box
+        without the focus would stay until the next key.
+        """
+        focused = self.focused if self.screen_stack else None
+        return focused.cursor_screen_offset if isinstance(focused, Input | TextArea) else self._cursor_at
+
+    @cursor_position.setter
+    def cursor_position(self, position: Offset) -> None:
+        self._cursor_at = position
 
     def _redraw(self) -> None:
         """After fg the terminal is empty."""

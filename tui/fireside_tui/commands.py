@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Where = Literal["anywhere", "list", "message", "approval"]
+Where = Literal["anywhere", "list", "filter", "message", "approval"]
 Group = Literal["Conversation", "Message", "Setting", "App", "In the list", "On a message", "On a tool call"]
 
 
@@ -47,7 +47,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("export", "Export", "Writes the conversation to a file: .md or .json", "Conversation", argument="file"),
     Command("copy_id", "Copy id", "Copies the id of the conversation", "Conversation"),
     Command("checkpoint", "Checkpoint", "Names this point, to come back to", "Conversation", argument="name"),
-    Command("rewind", "Rewind", "Goes back to a checkpoint", "Conversation", argument="name"),
+    Command("rewind", "Rewind", "Goes back to before a message, or to a checkpoint; what came after can still be read",
+            "Conversation", argument="name"),
     Command("compact", "Compact now", "Lets a summary take the place of what Claude remembers", "Conversation"),
     Command("delete", "Delete", "Deletes the conversation, after asking", "Conversation"),
     Command("undo", "Undo delete", "Brings the conversation back that was deleted last", "Conversation"),
@@ -60,6 +61,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("detach", "Detach files", "Takes the attached files away", "Message"),
     Command("pager", "Open in pager", "Shows the last answer in $PAGER", "Message"),
     Command("editor", "Open editor", "Writes the message in $EDITOR", "Message", ("ctrl+g",)),
+    Command("approval", "Answer a tool call", "Goes to the tool call that waits for your answer", "Message", ("f2",),
+            short="Answer"),
     Command("model", "Model", "Picks the model of this conversation", "Setting", argument="name"),
     Command("system", "System prompt", "What Claude is told before this conversation", "Setting", argument="text"),
     Command("effort", "Effort", "How hard Claude thinks here: low, medium, high, xhigh, max", "Setting", argument="level"),
@@ -76,7 +79,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("suspend", "Suspend", "Back to the shell; fg comes back", "App", ("ctrl+z",), slash=False),
     Command("quit", "Quit", "Saves and quits", "App", ("ctrl+q",), short="Quit"),
     Command("list_open", "Open", "Opens the conversation", "In the list", ("enter",), "list", short="Open", slash=False),
-    Command("list_filter", "Filter titles", "Shows only titles with these words; Enter searches the texts", "In the list",
+    Command("list_filter", "Filter titles", "Shows only titles with these words", "In the list",
             ("slash",), "list", short="Filter", slash=False),
     Command("list_delete", "Delete", "Deletes it, after asking", "In the list", ("d", "delete"), "list", short="Delete",
             slash=False),
@@ -85,6 +88,10 @@ COMMANDS: tuple[Command, ...] = (
     Command("list_pin", "Pin", "Keeps it at the top", "In the list", ("p",), "list", short="Pin", slash=False),
     Command("list_fork", "Fork", "Copies it", "In the list", ("f",), "list", short="Fork", slash=False),
     Command("list_export", "Export", "Writes it to a file", "In the list", ("e",), "list", short="Export", slash=False),
+    Command("filter_search", "Search the texts", "In the filter: finds its words in all texts", "In the list", ("enter",),
+            "filter", short="Search the texts", slash=False),
+    Command("filter_rows", "To the titles", "In the filter: goes to the titles that it shows, where Enter opens", "In the list",
+            ("down",), "filter", short="To the titles", slash=False),
     Command("message_copy", "Copy", "Copies the message", "On a message", ("c",), "message", short="Copy", slash=False),
     Command("message_code", "Copy code", "Copies its code blocks", "On a message", ("b",), "message", short="Copy code",
             slash=False),
@@ -101,6 +108,8 @@ COMMANDS: tuple[Command, ...] = (
             "approval", short="Always", slash=False),
     Command("approve_reason", "No, because …", "Refuses with a reason that Claude reads", "On a tool call", ("r",),
             "approval", short="No, because …", slash=False),
+    Command("approve_show", "Show all", "Shows the call with all of its arguments, to scroll", "On a tool call", ("v",),
+            "approval", short="Show all", slash=False),
 )  # fmt: skip
 
 BY_NAME = {command.name: command for command in COMMANDS}

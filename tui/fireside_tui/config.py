@@ -53,6 +53,10 @@ class Config:
     show_thinking: bool = _setting(False, "true or false: whether thinking is shown unfolded")
 
     _source: Path | None = field(default=None, repr=False, compare=False)
+    for_once: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """The settings that an option gave."""
+    unknown: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """The settings whose values the file was to give and does not, with the reason: see `load_config`."""
 
     model_fields: ClassVar[dict[str, str]] = {}
     """What is allowed for each setting, in words."""
@@ -68,10 +72,22 @@ class Config:
 
     @property
     def place(self) -> str:
-        """Where conversations are kept, for `open_store`."""
+        """Where conversations are kept, for `open_store`.
+
+        Raises `ConfigError` where the file names a place that can't be understood: what a person wanted in a place of
+        their own must not go to another one.
+        """
+        if why := self.unknown.get("store"):
+            raise ConfigError(why)
         if not self.store:
             return str(paths().conversations)
         return self.store if "://" in self.store else os.path.expanduser(self.store)
+
+    @property
+    def server(self) -> str:
+        """The server that answers, for `Agent`; "" for the usual one. One that the file names and that can't be understood
+        is no address: it is refused when it is used, so that nothing goes to another server."""
+        return f"base_url in {self.source}" if self.unknown.get("base_url") else self.base_url
 
 
 Config.model_fields.update((found.name, found.metadata["allowed"]) for found in fields(Config) if found.metadata)
@@ -90,9 +106,15 @@ class Paths(NamedTuple):
         return self.data_dir / "conversations"
 
     @property
-    def device_file(self) -> Path:
-        """Drafts, unread marks and pins."""
+    def old_device_file(self) -> Path:
+        """Drafts, unread marks and pins of all stores, as earlier versions kept them."""
         return self.data_dir / "device.json"
+
+    def device_file(self, place: str) -> Path:
+        """Drafts, unread marks and pins of the store at a place, which is as `Store.place` tells it."""
+        import hashlib
+
+        return self.data_dir / f"device-{hashlib.sha256(os.fsencode(place)).hexdigest()[:16]}.json"
 
     def search_index(self, place: str) -> Path:
         """The full-text index of a store; each store has its own."""
@@ -131,19 +153,21 @@ def load_config(
     """The settings: `options` go before the environment, the environment before the file, the file before the defaults.
 
     `path` is a config file that has to exist; left out, it is the one of `paths()`, which need not. Options that are
-    `None` are not given. Raises `ConfigError`, whose message names the file, the line, the key and what is allowed. With a
-    list as `despite`, a file that is there but wrong counts as empty, and the message is put into the list.
+    `None` are not given. Raises `ConfigError`, whose message names the file, the line, the key and what is allowed.
+
+    With a list as `despite`, a file that is there but wrong gives what is right in it: each wrong setting is told in the
+    list and left out, and a file that is no TOML gives nothing. A wrong `store` or `base_url` is then `unknown`.
     """
     environ = os.environ if environ is None else environ
     must_exist = path is not None or bool(environ.get(f"{PREFIX}CONFIG"))
     file = path if path is not None else paths().config_file
+    wrong: dict[str, str] = {}
     try:
-        from_file = _read(file, must_exist=must_exist)
+        from_file = _read(file, must_exist=must_exist, wrong=None if despite is None else wrong)
     except ConfigError as error:
         if despite is None or not os.path.lexists(file):
             raise
-        despite.append(str(error))
-        from_file = {}
+        from_file, wrong = {}, {"": f"{error}. None of the settings in it are in use."}
     from_environ: dict[str, Any] = {
         key: value
         for key in Config.model_fields
@@ -152,7 +176,33 @@ def load_config(
     given = {key: value for key, value in (options or {}).items() if value is not None}
     from_environ = _check(from_environ, lambda key: f"the environment variable {PREFIX}{key.upper()}", texts=True)
     given = _check(given, lambda key: f"the option --{key.replace('_', '-')}", texts=True)
-    return Config(**{**from_file, **from_environ, **given}, _source=file)
+    unknown = {}
+    for key, what in _TO_A_PLACE.items():
+        if key not in {**from_environ, **given} and _names(key, wrong, file):
+            unknown[key] = f"{file} does not say {what}."
+    if despite is not None and wrong:
+        despite += [*wrong.values(), *unknown.values()]
+    return Config(
+        **{**from_file, **from_environ, **given}, _source=file, for_once=frozenset(given), unknown=unknown
+    )  # fmt: skip
+
+
+_TO_A_PLACE = {
+    "store": "where the conversations are, so none can be opened or saved: mend it, or start with --store PLACE",
+    "base_url": "which server answers, so none is asked: mend it, or name one with /server",
+}
+"""The settings that say where something goes, and what follows where they are not understood."""
+
+
+def _names(key: str, wrong: Mapping[str, str], file: Path) -> bool:
+    """Whether a wrong file seems to give this setting: under its name, a misspelt one, or somewhere in what is no TOML."""
+    if "" not in wrong:
+        return any(key == one or (one not in Config.model_fields and _near(one) == key) for one in wrong)
+    try:
+        text = file.read_bytes().decode(errors="replace")
+    except OSError:
+        return key == "store"  # nobody knows; the server of the environment is known at least
+    return re.search(rf"^\s*[\"']?{key}[\"']?\s*=", text, re.MULTILINE) is not None
 
 
 def save_setting(key: str, value: object, path: Path | None = None) -> None:
@@ -189,7 +239,7 @@ def _text(file: Path) -> str | None:
         raise ConfigError(f"{file} can't be read: {error.strerror or error}") from None
 
 
-def _read(file: Path, *, must_exist: bool) -> dict[str, Any]:
+def _read(file: Path, *, must_exist: bool, wrong: dict[str, str] | None = None) -> dict[str, Any]:
     text = _text(file)
     if text is None:
         if must_exist:
@@ -207,26 +257,38 @@ def _read(file: Path, *, must_exist: bool) -> dict[str, Any]:
         raise ConfigError(f"{file}, {line}: this is not TOML: {what}") from None
     except (ValueError, RecursionError):
         raise ConfigError(f"{file}: a number or a list in it is too large to be read") from None
-    values = _check(values, lambda key: f"{file}, line {toml_edit.line_of(text, key)}")
+    values = _check(values, lambda key: f"{file}, line {toml_edit.line_of(text, key)}", wrong=wrong)
     store = values.get("store", "")
     if store and "://" not in store:  # a relative folder is meant as seen from the file
         values["store"] = str(file.parent / Path(store).expanduser())
     return values
 
 
-def _check(values: Mapping[str, Any], where: Callable[[str], str], *, texts: bool = False) -> dict[str, Any]:
-    """The values in the types of the settings; raises `ConfigError` for the first wrong one, `where` says where it stands."""
+def _check(
+    values: Mapping[str, Any],
+    where: Callable[[str], str],
+    *,
+    texts: bool = False,
+    wrong: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """The values in the types of the settings; `where` says where one stands.
+
+    Raises `ConfigError` for the first wrong one, or puts what is wrong into `wrong`, by setting, and leaves it out.
+    """
     if all(_is_plain(key, value) for key, value in values.items()):
         return dict(values)
     from fireside_tui.config_check import checked
 
-    found, wrong = checked(values, texts=texts)
-    if wrong is None:
-        return found
-    if wrong not in Config.model_fields:
-        raise ConfigError(f"{where(wrong)}: {_unknown(wrong)}")
-    allowed = Config.model_fields[wrong]
-    raise ConfigError(f"{where(wrong)}: {wrong} is {_shown(values[wrong])}, but should be {allowed}")
+    found, bad = checked(values, texts=texts)
+    for key in bad:
+        if key in Config.model_fields:
+            what = f"{key} is {_shown(values[key])}, but should be {Config.model_fields[key]}"
+        else:
+            what = _unknown(key)
+        if wrong is None:
+            raise ConfigError(f"{where(key)}: {what}")
+        wrong[key] = f"{where(key)}: {what}{'' if what.endswith('?') else '.'} This is ignored."
+    return found
 
 
 def _is_plain(key: str, value: object) -> bool:
@@ -244,9 +306,16 @@ def _unknown(key: str) -> str:
 
     if re.search(r"key|token|secret", key, re.IGNORECASE) and not difflib.get_close_matches(key, ["max_tokens"], 1):
         return f"there is no setting {key!r}; a key is never kept here, set ANTHROPIC_API_KEY in the environment"
-    near = difflib.get_close_matches(key, Config.model_fields, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(Config.model_fields))}"
+    near = _near(key)
+    hint = f"did you mean {near!r}?" if near else f"there are {', '.join(sorted(Config.model_fields))}"
     return f"there is no setting {key!r}; {hint}"
+
+
+def _near(key: str) -> str | None:
+    """The setting that somebody meant who wrote this."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(key.lower(), Config.model_fields, 1)), None)
 
 
 def _shown(value: object) -> str:

@@ -20,16 +20,18 @@ from pydantic import (
 from fireside_tui.config import Config, is_address
 
 
-def checked(values: Mapping[str, Any], *, texts: bool) -> tuple[dict[str, Any], str | None]:
-    """The values in the types of their settings, and the key of the first wrong one, if one is.
+def checked(values: Mapping[str, Any], *, texts: bool) -> tuple[dict[str, Any], list[str]]:
+    """The values in the types of their settings, without the wrong ones, and the keys of those.
 
     With `texts`, numbers and truth values may be texts, as the environment and the options have them.
     """
     try:
         found = _SETTINGS.model_validate(dict(values), context={"texts": texts})
     except ValidationError as error:
-        return {}, str(error.errors()[0]["loc"][0])
-    return found.model_dump(include=set(values)), None
+        wrong = list(dict.fromkeys(str(one["loc"][0]) for one in error.errors()))
+        right = {key: value for key, value in values.items() if key not in wrong}
+        return checked(right, texts=texts)[0], wrong
+    return found.model_dump(include=set(values)), []
 
 
 def _is_address(value: str) -> str:

@@ -1,7 +1,7 @@
-"""`Device`: what belongs to this device alone (drafts, unread marks, pins), in one small file. It knows nothing else.
+"""`Device`: what belongs to this device alone (drafts, unread marks, pins), in one small file for each store.
 
 Losing the file loses no conversation. Two windows share it: each writes only what it changed itself, on top of what is
-there, so that neither takes away the other's drafts.
+there, so that neither takes away the other's drafts. It knows nothing else.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import json
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 _SECTIONS = ("drafts", "unread", "pinned")
+_Values = dict[str, dict[str, Any]]
 
 
 class Draft(NamedTuple):
@@ -46,22 +47,45 @@ class Draft(NamedTuple):
 
 
 class Device:
-    """Drafts, unread marks and pins by conversation id. `path=None` keeps them in memory alone.
+    """Drafts, unread marks and pins of one store, by conversation id. `path=None` keeps them in memory alone.
 
     Changes are in memory at once and on disk after `flush`, which the app calls about twice a second and at each switch.
+
+    `store` is the place of the store, without secrets, for who reads the file. `old` is the file that earlier versions
+    had for all stores. What it holds of conversations of this store is taken over once, with `take_over`; all that it
+    holds at once where this is the `usual` store: a draft that no store lists will have been written there. The old file
+    stays as it is, for the other stores.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, store: str = "", old: Path | None = None, usual: bool = False) -> None:
         self.path = path
+        self.store = store
         self.error: OSError | None = None
         """Why the file could not be read at the start, or the last flush failed; `None` after one that went well."""
-        self._values: dict[str, dict[str, Any]] = {section: {} for section in _SECTIONS}
+        self._values: _Values = {section: {} for section in _SECTIONS}
         self._changes: dict[tuple[str, str], Any] = {}
         self._guard = threading.Lock()
+        self._took = False  # whether another window, or an earlier start, has taken over what the old file held
+        self._old: _Values | None = None  # what may be taken over
+        self._due: _Values | None = None  # what is taken over at the next flush
         try:
-            self._take(self._read())
+            own = self._read()
+            if old is not None and not self._took and old.exists():
+                self._old = self._read(old)
+                self._due = self._old if usual else None
+            self._take(own)
         except OSError as error:
             self.error = error
+
+    def take_over(self, has: Callable[[str], bool]) -> bool:
+        """Takes over what the old file holds of the conversations that this store has; whether that was anything."""
+        old, self._old = self._old, None
+        if old is None or self._due is not None:
+            return False
+        with self._guard:
+            self._due = {section: {id: value for id, value in old[section].items() if has(id)} for section in _SECTIONS}
+        self._take(self._values)
+        return any(self._due.values())
 
     # -- what it knows
 
@@ -140,43 +164,42 @@ class Device:
         """Writes what changed since the last time; whether the file now holds it. Never raises: see `error`."""
         with self._guard:
             changes, self._changes = self._changes, {}
-        if not changes or self.path is None:
-            return not changes or self.path is None
+            due = self._due
+        if (not changes and due is None) or self.path is None:
+            return True
         try:
             with self._alone():
                 merged = self._read()
-                for (section, id), value in changes.items():
-                    if value is None:
-                        merged[section].pop(id, None)
-                    else:
-                        merged[section][id] = value
-                self._write(merged)
+                _merge(merged, changes, due if not self._took else None)
+                self._write(merged, took=self._took or due is not None)
         except OSError as error:
             self.error = error
             with self._guard:
                 self._changes = {**changes, **self._changes}
             return False
         self.error = None
+        if due is not None:
+            self._due, self._took = None, True
         self._take(merged)
         return True
 
-    def _take(self, read: dict[str, dict[str, Any]]) -> None:
+    def _take(self, read: _Values) -> None:
         """What the file says, and on top what is not written yet."""
         with self._guard:
             self._values = read
-            for (section, id), value in self._changes.items():
-                if value is None:
-                    read[section].pop(id, None)
-                else:
-                    read[section][id] = value
+            _merge(read, self._changes, self._due)
 
-    def _read(self) -> dict[str, dict[str, Any]]:
-        """The file's sections; a file that is lost or damaged has none. Raises `OSError` for one that can't be read now."""
+    def _read(self, path: Path | None = None) -> _Values:
+        """The sections of the file, or of another one; a file that is lost or damaged has none. Raises `OSError` for one
+        that can't be read now."""
         raw: Any = {}
-        if self.path is not None:
+        file = path or self.path
+        if file is not None:
             with contextlib.suppress(FileNotFoundError, ValueError, RecursionError):
-                raw = json.loads(self.path.read_bytes())
+                raw = json.loads(file.read_bytes())
         sections = raw if isinstance(raw, dict) else {}
+        if path is None:
+            self._took = sections.get("took_over") is True
         return {name: dict(sections[name]) if isinstance(sections.get(name), dict) else {} for name in _SECTIONS}
 
     @contextlib.contextmanager
@@ -193,12 +216,12 @@ class Device:
         finally:
             os.close(lock)
 
-    def _write(self, values: dict[str, dict[str, Any]]) -> None:
+    def _write(self, values: _Values, *, took: bool) -> None:
         assert self.path is not None
         handle, name = tempfile.mkstemp(prefix=self.path.name + ".", dir=self.path.parent)  # 0600
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(json.dumps({"v": 1, **values}).encode("ascii"))
+                file.write(json.dumps({"v": 2, "store": self.store, "took_over": took, **values}).encode("ascii"))
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(name, self.path)
@@ -206,3 +229,15 @@ class Device:
             with contextlib.suppress(OSError):
                 os.unlink(name)
             raise
+
+
+def _merge(values: _Values, changes: dict[tuple[str, str], Any], due: _Values | None) -> None:
+    """Puts into the values what is taken over, where they have nothing of the kind, and then the changes."""
+    for section, found in (due or {}).items():
+        for id, value in found.items():
+            values[section].setdefault(id, value)
+    for (section, id), value in changes.items():
+        if value is None:
+            values[section].pop(id, None)
+        else:
+            values[section][id] = value

@@ -77,13 +77,16 @@ def _settings(config_file: Path | None, options: Mapping[str, Any] | None) -> It
     from fireside_tui.config import Config, ConfigError, load_config, paths
 
     where = paths()
+    told: list[str] = []
     try:
-        config = load_config(config_file, options=options)
+        config = load_config(config_file, options=options, despite=told)
         there = "" if config.source.exists() else " (not there: all settings have their defaults)"
         yield Finding("Settings", "config file", f"{config.source}{there}")
     except ConfigError as error:
         config = Config()
         yield Finding("Settings", "config file", str(error), "wrong")
+    for words in told:
+        yield Finding("Settings", "config file", words, "wrong")
     yield Finding("Settings", "data folder", *_folder(where.data_dir))
     yield Finding("Settings", "cache folder", *_folder(where.cache_dir))
     yield from _model(config)
@@ -97,7 +100,7 @@ def _model(config: Any) -> Iterator[Finding]:
 
     model = config.model or DEFAULT_MODEL
     yield Finding("Model", "model", model + ("" if config.model else " (the usual one)"))
-    address = config.base_url or os.environ.get("ANTHROPIC_BASE_URL", "")
+    address = config.server or os.environ.get("ANTHROPIC_BASE_URL", "")
     if address:
         good = is_address(address)
         text = "" if good else " is no address: it begins with http:// or https:// and names a host"
@@ -122,7 +125,13 @@ def _credentials(*, needed: bool) -> Finding:
 def _store(config: Any) -> Iterator[Finding]:
     from fireside.stores import open_store
 
-    place = config.place
+    from fireside_tui.config import ConfigError
+
+    try:
+        place = config.place
+    except ConfigError as error:
+        yield Finding("Store", "place", str(error), "wrong")
+        return
     if "://" not in place:
         yield Finding("Store", "place", *_folder(Path(place)))
     else:

@@ -187,6 +187,9 @@ class _Reader:
 
     def _restore(self, entry: HistoryEntry) -> None:
         self.end_partial()
+        if "before" in entry.content:
+            self.passages.append(Note("restore", entry.at, "went back to before an earlier message"))
+            return
         name = self.checkpoints.get(entry.content["checkpoint"], "")
         self.passages.append(Note("restore", entry.at, f"went back to the checkpoint: {name}"))
 

@@ -171,6 +171,7 @@ def _info(model: dict[str, Any]) -> ModelInfo:
         model.get("max_tokens"),
         tuple(effort for effort in EFFORTS if effort in _supported(efforts)),
         _supported(thinking),
+        model.get("lifecycle") or "",
     )
 
 

@@ -24,7 +24,10 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model one can choose. The limits are in tokens; `None` where they are not known."""
+    """A model one can choose. The limits are in tokens; `None` where they are not known.
+
+    `lifecycle` is what the server says of its end: `"active"`, `"deprecated"`, `"retired"`; `""` where it says nothing.
+    """
 
     id: str
     name: str
@@ -32,6 +35,7 @@ class ModelInfo:
     max_output: int | None = None
     efforts: tuple[str, ...] = ()
     thinking: tuple[str, ...] = ()
+    lifecycle: str = ""
 
 
 StreamPart: TypeAlias = Delta | Reply

@@ -324,6 +324,12 @@ class Store:
         state._rebase(record, self, own, held=not self.has_locks())  # with locks, the lock is ours: nobody else runs it
         return True
 
+    @property
+    def place(self) -> str | None:
+        """Where it is, in one line without secrets, the same for two stores of one place; `None` where that can't be told."""
+        place = self._place()
+        return None if place is None else " ".join(map(str, place)) if isinstance(place, tuple) else str(place)
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True

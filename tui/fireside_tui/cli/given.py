@@ -28,13 +28,14 @@ class Given:
         return load_config(self.config_file, options=self.options)
 
     def config_despite(self) -> tuple[Config, str]:
-        """The settings and, where the config file is wrong and counts as empty, what is wrong with it."""
+        """The settings and what is wrong with the config file, a line for each: see `load_config`."""
         from fireside_tui.config import load_config
 
         told: list[str] = []
         config = load_config(self.config_file, options=self.options, despite=told)
         self.__dict__["config"] = config
-        return config, told[0] if told else ""
+        first, *rest = told or [""]
+        return config, "\n".join([first, *(line.removeprefix(f"{config.source}, ") for line in rest)])
 
     @cached_property
     def store(self) -> Store:

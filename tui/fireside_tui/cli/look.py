@@ -22,7 +22,7 @@ STATUSES = {
     "new": "has no answer yet",
     "running": "a run works on it at the moment",
     "approval": "a tool call waits for your yes or no",
-    "waiting": "answered; your turn",
+    "waiting": "answered or stopped; your turn",
     "interrupted": "its process died in a run; Ctrl+R in the app goes on, or fireside -p --resume ID",
     "failed": "the last run failed",
     "limit": "the last run came to its limit",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from fireside_tui.conversations.approval import Approval
 from fireside_tui.conversations.attach import with_files
@@ -17,6 +17,9 @@ from fireside_tui.conversations.trouble import Trouble, explain, file_trouble
 
 if TYPE_CHECKING:
     from fireside import Agent, HistoryEntry, Holder, Image, ResumeWarning, State, Tool, ToolCall
+
+Outcome: TypeAlias = Literal["answered", "limit", "compacted", "failed", "stopped"]
+"""How a run ended: with an answer, at the limit of its turns, with a summary, with trouble, or as a person wished."""
 
 SETTINGS = "fireside"
 """The key of `state.data` that holds the settings of a conversation: its model, its system prompt, its effort."""
@@ -90,6 +93,8 @@ class Conversation:
         """What goes on: "asking", "thinking", "writing", "using read_file", "compacting", "stopping"; empty at rest."""
         self.approval: Approval | None = None
         self.trouble: Trouble | None = None
+        self.outcome: Outcome = "stopped"
+        """How the last run ended."""
         self.elsewhere: Holder | None = None
         """The other process that runs it; it is read-only here meanwhile."""
         self.allowed: set[str] = set()
@@ -239,6 +244,14 @@ class Conversation:
         self.tell_entries()
         self.tell_change()
 
+    def use(self, agent: Agent) -> None:
+        """Another Agent answers from now on: what went wrong with the model or the server before is over."""
+        other = repr(agent.model) != repr(self.agent.model)
+        self.agent = agent
+        if other and self.trouble is not None and self.trouble.of_model:
+            self.trouble = None
+            self.tell_change()
+
     async def save(self) -> None:
         """Saves what else changed (a title, settings). Raises what the store raises."""
         if self.state.history:
@@ -262,17 +275,18 @@ class Conversation:
             raise ValueError("the run has to end first")
         self._begin(self._compact())
 
-    def _begin(self, work: Awaitable[None]) -> None:
+    def _begin(self, work: Awaitable[Outcome]) -> None:
         self.trouble = None
         self.activity = "asking"
         self._task = asyncio.ensure_future(self._watched(work))
         self.tell_change()
 
-    async def _watched(self, work: Awaitable[None]) -> None:
+    async def _watched(self, work: Awaitable[Outcome]) -> None:
+        self.outcome = "stopped"
         try:
-            await work
+            self.outcome = await work
         except (Exception, SystemExit) as error:
-            self.trouble = explain(error)
+            self.trouble, self.outcome = explain(error), "failed"
         finally:
             again, self._again = self._again and self._stopping is False, False
             self._task, self._stopping, self.activity, self.approval = None, False, "", None
@@ -283,15 +297,17 @@ class Conversation:
             if again and not self.trouble and not self.state.is_answered():
                 self.run()
 
-    async def _run(self) -> None:
+    async def _run(self) -> Outcome:
         await self.agent.arun(self.state)
+        return "limit" if self.state.stopped_by == "limit" else "answered"
 
-    async def _compact(self) -> None:
+    async def _compact(self) -> Outcome:
         self.set_activity("compacting")
         if await self.agent.acompact(self.state) is None:
             self.trouble = Trouble("There is nothing to summarise yet.")
         else:
             await self.agent.asave(self.state)
+        return "compacted"
 
     def set_activity(self, activity: str) -> None:
         """Says what goes on."""

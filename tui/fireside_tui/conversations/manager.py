@@ -112,6 +112,7 @@ class Conversations:
         over, self.trouble = self.trouble is not None, None
         before, self._listed = self._listed, listed
         changed, self.glanced = changed or self.glanced, False
+        changed = self.device.take_over(lambda id: listed.get(id) is not None) or changed
         try:
             for id, conversation in list(self._open.items()):
                 row = listed.get(id)
@@ -254,7 +255,8 @@ class Conversations:
         self.on_rows()
 
     def _ended(self, conversation: Conversation) -> None:
-        if conversation is not self.current and conversation.saved and conversation.id not in self._gone:
+        there = conversation.saved and conversation.id not in self._gone
+        if there and conversation is not self.current and conversation.outcome == "answered":
             self.device.mark_unread(conversation.id)
         self.on_rows()
         self.on_ended(conversation)
@@ -274,7 +276,7 @@ class Conversations:
             conversation.state.data[SETTINGS] = kept
         else:
             conversation.state.data.pop(SETTINGS, None)
-        conversation.agent = agent
+        conversation.use(agent)
         await conversation.save()
 
     def use_agent(self, **changes: Any) -> None:
@@ -282,7 +284,7 @@ class Conversations:
         self.agent = self.agent.copy(**changes)
         for conversation in self._open.values():
             with contextlib.suppress(ValueError, TypeError):
-                conversation.agent = self._agent_for(conversation.state)
+                conversation.use(self._agent_for(conversation.state))
 
     async def rename(self, id: str, title: str) -> None:
         """Gives a conversation a title. Raises `ValueError` for an empty one, and what the store raises."""
@@ -352,8 +354,16 @@ class Conversations:
         await conversation.save()
 
     async def rewind(self, conversation: Conversation, seq: int) -> None:
-        """Goes back to a checkpoint. Raises `ValueError` while a run goes on, `LookupError` where there is none."""
+        """Goes back to a checkpoint, or to before a message of the person; the model and the other settings stay.
+
+        Raises `ValueError` while a run goes on, `LookupError` where there is none, and what the store raises.
+        """
+        settings = conversation.settings
         conversation.state.restore(seq)
+        conversation.state.data.pop(SETTINGS, None)
+        if settings:
+            conversation.state.data[SETTINGS] = settings
+        conversation.trouble = None
         await conversation.save()
 
     # -- deleting

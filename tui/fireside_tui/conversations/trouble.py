@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import platform
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,8 @@ class Trouble(NamedTuple):
     hint: str = ""
     elsewhere: bool = False
     """Whether it is over once no other process has the conversation."""
+    of_model: bool = False
+    """Whether it is over once another model or server is chosen."""
 
     @property
     def line(self) -> str:
@@ -64,17 +67,17 @@ def explain(error: BaseException) -> Trouble:
         case AuthError():
             happened = what_happened(str(error))  # without advice to set a key, another key does not help
             hint = _sentence(WHAT_TO_DO) if happened != str(error) else RETRY
-            return Trouble(_sentence(happened), hint)
+            return Trouble(_sentence(happened), hint, of_model=True)
         case RateLimitError():
-            return Trouble(text, f"Wait a little. {RETRY}")
+            return Trouble(text, f"Wait a little. {RETRY}", of_model=True)
         case OverloadedError():
-            return Trouble(text, RETRY)
+            return Trouble(text, RETRY, of_model=True)
         case ContextTooLongError():
-            return Trouble(text, "/compact replaces the conversation by a summary; /edit changes your last message.")
+            hint = "/compact replaces the conversation by a summary; /edit changes your last message."
+            return Trouble(text, hint, of_model=True)
         case ProviderError():
-            return Trouble(
-                text, RETRY if error.retryable else f"Change the message (/edit) or the model (/model), or {RETRY}"
-            )
+            hint = RETRY if error.retryable else f"Change the message (/edit) or the model (/model), or {RETRY}"
+            return Trouble(text, hint, of_model=True)
         case MCPError():
             return Trouble(" ".join(text.split()), f"/tools off goes on without it, or {RETRY}")
         case StateInUseError():
@@ -101,6 +104,8 @@ def _of_system(error: OSError) -> Trouble:
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return Trouble(f"The disk is full{where}.", "Make room, then press Enter again.")
+        case errno.EACCES | errno.EPERM | errno.EROFS if what != os.strerror(error.errno):  # the store has told it all
+            return Trouble(_sentence(what), "fireside --store PLACE uses another one.")
         case errno.EACCES | errno.EPERM | errno.EROFS:
             return Trouble(
                 f"The folder of the conversations can't be written{where}: {what}.",

@@ -75,11 +75,12 @@ class MainBase(Pane, Screen[None]):
 
         return await self.app.push_screen_wait(Ask(title, value, **options))
 
-    async def pick_one(self, title: str, choices: Iterable[tuple[str, str, str]], *, current: str = "") -> str | None:
-        """The value of the choice (value, label, note) that a person picks, or `None`. To be awaited in a worker."""
+    async def pick_one(self, title: str, choices: Iterable[tuple[str, str, str]], **options: Any) -> str | None:
+        """The value of the choice (value, label, note) that a person picks, or `None`; the options are those of `Pick`. To
+        be awaited in a worker."""
         from fireside_tui.screens.pick import Choice, Pick
 
-        picked = Pick(title, [Choice(*choice) for choice in choices], current=current)
+        picked = Pick(title, [Choice(*choice) for choice in choices], **options)
         return await self.app.push_screen_wait(picked)
 
     async def told(self, work: Awaitable[Any]) -> bool:
@@ -108,6 +109,10 @@ class MainBase(Pane, Screen[None]):
 
     def pick(self, id: str) -> None:
         """Opens a conversation, in a while; what is typed by then is for it."""
+        raise NotImplementedError
+
+    def asking(self) -> list[Conversation]:
+        """The conversations that wait for an answer to a tool call."""
         raise NotImplementedError
 
     def rows_changed(self) -> None:

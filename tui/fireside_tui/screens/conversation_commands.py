@@ -152,20 +152,34 @@ class ConversationCommands(MainBase):
             await self.told(self.conversations.checkpoint(self.current, name.strip()))
 
     async def do_rewind(self, argument: str = "") -> None:
-        """Back to a checkpoint."""
-        if self.current is None:
+        """Back to before a message, which stands in the box again, or to a checkpoint."""
+        current = self.current
+        if current is None:
             return
-        points = list(reversed(self.current.state.checkpoints))
-        if not points:
-            self.say("There is no checkpoint yet: /checkpoint makes one. /edit goes back to your last message.")
-            return
-        found = [point for point in points if point.message == argument]
-        seq = str(found[0].seq) if found else None
+        points = {point.seq: point.message for point in current.state.checkpoints}
+        said = {entry.seq: entry for entry in current.state.history if entry.kind == "user"}
+        named = [seq for seq, name in points.items() if name == argument]
+        seq = str(named[-1]) if argument and named else None
         if seq is None:
-            choices = [(str(p.seq), p.message or "(no name)", f"{p.at.astimezone():%Y-%m-%d %H:%M}") for p in points]
-            seq = await self.pick_one("Back to", choices)
-        if seq is not None:
-            await self.told(self.conversations.rewind(self.current, int(seq)))
+            places = [entry for entry in current.state.history if entry.seq in points or entry.seq in said]
+            choices = [
+                (
+                    str(entry.seq),
+                    (points[entry.seq] or "(no name)") if entry.seq in points else f"before: {_first_line(entry.text)}",
+                    f"{'checkpoint · ' if entry.seq in points else ''}{entry.at.astimezone():%Y-%m-%d %H:%M}",
+                )
+                for entry in reversed(places)
+            ]
+            if not choices:
+                self.say("Nothing was said yet that one could go back to.")
+                return
+            seq = await self.pick_one("Go back, in this conversation", choices, verb="goes there")
+        if seq is None or not await self.told(self.conversations.rewind(current, int(seq))):
+            return
+        entry = said.get(int(seq))
+        if entry is not None and current is self.current and not self.chat.composer.whole_text:
+            self.chat.composer.put(entry.text)
+        self.say("What came after can still be read; Claude knows nothing of it.")
 
     def do_compact(self, argument: str = "") -> None:
         """A summary in place of the context."""
@@ -231,3 +245,7 @@ def _write(state: State, name: str) -> Path:
     with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
         file.write(text)
     return path
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0] or "(a picture)"

@@ -19,6 +19,15 @@ class Commands(ConversationCommands, MessageCommands, SettingCommands):
         """To the filter."""
         self.go_to(self.sidebar.filter)
 
+    def do_filter_search(self, argument: str = "") -> None:
+        """The words of the filter, in all texts."""
+        self.do_search(self.sidebar.filter.value)
+
+    def do_filter_rows(self, argument: str = "") -> None:
+        """To the titles that the filter shows."""
+        if self.sidebar.rows.cursor_id is not None:
+            self.go_to(self.sidebar.rows)
+
     def do_list_delete(self, argument: str = "") -> None:
         """Deletes the row, after asking."""
         self.do_delete()

@@ -74,8 +74,8 @@ class ListKeys(Commands):
         if isinstance(event, events.Paste):
             sidebar.answer(False)
             return False
-        if self.focused is sidebar.filter and event.key == "enter" and self.ready.is_set():
-            self._pick_filtered()
+        if self.focused is sidebar.filter and event.key in ("enter", "down") and self.ready.is_set():
+            self.do_filter_search() if event.key == "enter" else self.do_filter_rows()
             return True
         if not self.in_list:
             return False
@@ -86,13 +86,6 @@ class ListKeys(Commands):
             sidebar.take_key(event)
             return True
         return bound is not None and await self.app.run_action(bound.binding.action, bound.node)
-
-    def _pick_filtered(self) -> None:
-        id = self.sidebar.rows.cursor_id
-        if id is not None and self.sidebar.filter.value.strip():
-            self.pick(id)
-        else:
-            self.do_search(self.sidebar.filter.value)
 
     async def _type_again(self, event: Typed) -> None:
         await self.app.on_event(event)

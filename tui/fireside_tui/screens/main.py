@@ -77,6 +77,7 @@ class MainScreen(ListKeys, Writing):
     MainScreen.-narrow.-list Sidebar { display: block; }
     MainScreen.-low KeyLine, MainScreen.-tiny KeyLine, MainScreen.-tiny ChatHeading, MainScreen.-tiny StatusLine,
     MainScreen.-tiny #sidebar-title { display: none; }
+    MainScreen.-tiny StatusLine.-trouble { display: block; }
     MainScreen.-tiny Composer { border: none; min-height: 1; max-height: 2; padding: 0; }
     MainScreen.-tiny Composer:focus { border: none; }
     MainScreen.-tall ChatHeading { margin: 0 0 1 0; }
@@ -158,6 +159,8 @@ class MainScreen(ListKeys, Writing):
         focused = self.app.focused
         if isinstance(focused, RowList) and not self.sidebar.asking:
             return "list"
+        if isinstance(focused, Filter):
+            return "filter"
         if self.chat.reading:
             return "message"
         return "approval" if isinstance(focused, ApprovalBar) else "anywhere"
@@ -266,15 +269,19 @@ class MainScreen(ListKeys, Writing):
         """Draws the list as it is now."""
         self._rows_due, self._rows_shown = False, time.monotonic()
         trouble = self.conversations.trouble
-        asking = sum(conversation.approval is not None for conversation in self.conversations.running())
         self.sidebar.show(
-            self.conversations.items, trouble.text if trouble else "", asking, not self.conversations.glanced
+            self.conversations.items,
+            trouble.text if trouble else "",
+            len(self.asking()),
+            not self.conversations.glanced,
         )
+        self.update_keys()
         self._tell_trouble(safe_line(f"The list of conversations can't be read. {trouble.line}") if trouble else "")
         current = self.current
         self._name_terminal("" if current is None or current.empty else current.state.title)
         self.sidebar.rows.set_open(current.id if current is not None else None)
-        if current is not None and not current.empty and not self.in_list and not self.sidebar.filter.has_focus:
+        listed = current is not None and (not current.empty or self.conversations.device.draft(current.id) is not None)
+        if current is not None and listed and not self.in_list and not self.sidebar.filter.has_focus:
             self.sidebar.rows.set_cursor(current.id)
 
     def _tell_trouble(self, words: str) -> None:
@@ -298,6 +305,12 @@ class MainScreen(ListKeys, Writing):
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Other keys mean something now."""
         self.update_keys()
+        self.chat.update_status()
+
+    def asking(self) -> list[Conversation]:
+        """The conversations that wait for an answer to a tool call."""
+        running = self.conversations.running() if self.ready.is_set() else []
+        return [conversation for conversation in running if conversation.approval is not None]
 
     def update_keys(self) -> None:
         """The keys of the place where the focus is, then those that always work."""
@@ -305,9 +318,13 @@ class MainScreen(ListKeys, Writing):
         own = commands.at(where) if where != "anywhere" else []
         general = commands.at("anywhere")
         running = self.current is not None and self.current.running
+        if where == "approval" or not self.asking():
+            general = [command for command in general if command.name != "approval"]
+        else:  # whoever is elsewhere is told how to get to the call that waits, before anything else
+            own, general = [commands.BY_NAME["approval"], *own], [c for c in general if c.name != "approval"]
         if not running or where == "list":
             general = [command for command in general if command.name != "stop"]
-        elif where == "anywhere":
+        elif where in ("anywhere", "filter"):
             general.sort(key=lambda command: command.name != "stop")
         self.query_one(KeyLine).say([*own, *general])
 
@@ -324,7 +341,7 @@ class MainScreen(ListKeys, Writing):
         self.run_worker(self._open_link(event.url), exit_on_error=False)
 
     async def _open_link(self, url: str) -> None:
-        if await self.pick_one("Open this link?", [(url, url, "")]):
+        if await self.pick_one("Open this link?", [(url, url, "")], verb="opens it"):
             self.app.open_url(url)
 
     # -- messages over the chat

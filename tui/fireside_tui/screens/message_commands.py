@@ -99,7 +99,7 @@ class MessageCommands(MainBase):
         else:
             first = [(block.strip().splitlines() or [""])[0] for block in blocks]
             choices = [(str(n), f"{n + 1}  {line}", "") for n, line in enumerate(first)]
-            chosen = await self.pick_one("Copy which code?", choices)
+            chosen = await self.pick_one("Copy which code?", choices, verb="copies it")
         if chosen is not None:
             self.copy(blocks[int(chosen)], "the code")
 
@@ -175,7 +175,7 @@ class MessageCommands(MainBase):
         if not links:
             self.say("There are no links in this message.")
             return
-        chosen = await self.pick_one("Open a link", [(link, link, "") for link in links])
+        chosen = await self.pick_one("Open a link", [(link, link, "") for link in links], verb="opens it")
         if chosen:
             self.app.open_url(chosen)
 
@@ -212,6 +212,25 @@ class MessageCommands(MainBase):
         return next((e for e in current.state.history if str(e.seq) == seq), None)
 
     # -- a tool call that waits
+
+    def do_approval(self, argument: str = "") -> None:
+        """To the call that waits; in another conversation, if none does here."""
+        bar = self.chat.approval_bar
+        if bar.approval is not None:
+            self.show_list(False)
+            self.go_to(bar)
+            return
+        if asking := self.asking():
+            self.pick(asking[0].id)
+        else:
+            self.say("No tool call waits for an answer.")
+
+    def do_approve_show(self, argument: str = "") -> None:
+        """All of the call."""
+        from fireside_tui.screens.call import CallView
+
+        if approval := self.chat.approval_bar.approval:
+            self.app.push_screen(CallView(approval.call))
 
     def do_approve_yes(self, argument: str = "") -> None:
         """It may run."""

@@ -26,7 +26,7 @@ class Choice(NamedTuple):
 
 
 class Pick(Modal[str | None]):
-    """Gives the chosen value, or `None`. With `free`, what was typed may be chosen as well."""
+    """Gives the chosen value, or `None`. With `free`, what was typed may be chosen as well; `verb` says what Enter does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False),
@@ -40,6 +40,7 @@ class Pick(Modal[str | None]):
     Pick #pick-title { height: 1; text-style: bold; color: $text-primary; }
     Pick Input, Pick Input:focus { height: 1; border: none; padding: 0; background: $surface; }
     Pick OptionList { height: auto; max-height: 16; border: none; background: $surface; padding: 0; margin: 1 0 0 0; }
+    Pick #pick-hint { color: $text-muted; height: auto; margin: 1 0 0 0; }
     Pick #pick-none { color: $text-muted; height: auto; display: none; }
     """
 
@@ -50,10 +51,12 @@ class Pick(Modal[str | None]):
         *,
         current: str = "",
         free: bool = False,
+        verb: str = "takes it",
     ) -> None:
         super().__init__()
         self._title, self._choices, self._now, self._free = title, list(choices), current, free
         self._empty = "Nothing fits"
+        self._keys = f"↑ ↓ choose · Enter {verb} · Esc cancels"
 
     def compose(self) -> ComposeResult:
         """Title, filter, choices."""
@@ -62,17 +65,20 @@ class Pick(Modal[str | None]):
             yield Input(placeholder="type to narrow down", id="pick-filter")
             yield OptionList(id="pick-options", markup=False)
             yield Static(Content(self._empty), id="pick-none", markup=False)
+            yield Static(self._keys, id="pick-hint", markup=False)
 
     def on_mount(self) -> None:
         """All choices, the present one marked."""
         self._show("")
 
     def add(self, choices: Sequence[Choice]) -> None:
-        """More choices, when they come later."""
-        known = {choice.value for choice in self._choices}
-        self._choices += [choice for choice in choices if choice.value not in known]
+        """More choices, when they come later; one that is there already is told anew, in its place."""
+        later = {choice.value: choice for choice in choices}
+        self._choices = [later.pop(choice.value, choice) for choice in self._choices]
+        self._choices += later.values()
         if self.is_mounted:
-            self._show(self.query_one(Input).value)
+            at = self.query_one(OptionList).highlighted
+            self._show(self.query_one(Input).value, on=self._shown[at].value if at is not None else "")
 
     def note(self, words: str) -> None:
         """Says why there are no more."""
@@ -86,7 +92,8 @@ class Pick(Modal[str | None]):
     def _on_typed(self, event: Input.Changed) -> None:
         self._show(event.value)
 
-    def _show(self, typed: str) -> None:
+    def _show(self, typed: str, *, on: str = "") -> None:
+        """The choices that fit; the cursor is on the value `on`, else on the present one."""
         words = typed.lower().split()
         fits = [c for c in self._choices if all(w in f"{c.label} {c.value} {c.note}".lower() for w in words)]
         if self._free and typed.strip() and typed.strip() not in [choice.value for choice in fits]:
@@ -95,7 +102,8 @@ class Pick(Modal[str | None]):
         options.clear_options()
         options.add_options([Option(self._line(choice), id=f"o{n}") for n, choice in enumerate(fits)])
         self._shown = fits
-        at = next((n for n, choice in enumerate(fits) if choice.value == self._now), 0)
+        values = [choice.value for choice in fits]
+        at = next((values.index(value) for value in (on, self._now) if value in values), 0)
         options.highlighted = at if fits else None
         self.query_one("#pick-none", Static).display = not fits
 

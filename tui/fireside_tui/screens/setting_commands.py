@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fireside_tui.config import ConfigError, save_setting
+from fireside_tui.config import ConfigError, is_address, save_setting
 from fireside_tui.screens.base import MainBase
 
 if TYPE_CHECKING:
     from fireside import Agent
+    from fireside.models import ModelInfo
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
@@ -55,7 +56,7 @@ class SettingCommands(MainBase):
             except Exception as error:
                 pick.note(f"The list of models did not come: {error}")
                 return
-            pick.add([Choice(info.id, info.name, info.id if info.id != info.name else "") for info in infos])
+            pick.add([Choice(info.id, info.id, _about(info)) for info in infos])
 
         self.run_worker(more(), exit_on_error=False, group="models", exclusive=True)
         chosen = await self.app.push_screen_wait(pick)
@@ -76,7 +77,7 @@ class SettingCommands(MainBase):
             return
         choices = [("", "the model's own", ""), *((effort, effort, "") for effort in EFFORTS)]
         now = self.current.agent.effort or ""
-        effort = argument.lower() or await self.pick_one("Effort", choices, current=now)
+        effort = argument.lower() or await self.pick_one("Effort", choices, current=now, verb="sets it")
         if effort is None:
             return
         if effort not in ("", *EFFORTS):
@@ -88,7 +89,7 @@ class SettingCommands(MainBase):
         """The colours."""
         names = sorted(self.app.available_themes, key=lambda name: (not name.startswith("fireside"), name))
         choices = [(name, name, "") for name in names if not name.startswith("textual-ansi")]
-        name = argument or await self.pick_one("Theme", choices, current=self.app.theme)
+        name = argument or await self.pick_one("Theme", choices, current=self.app.theme, verb="sets it")
         if not name:
             return
         if name not in self.app.available_themes:
@@ -152,23 +153,41 @@ class SettingCommands(MainBase):
     async def do_server(self, argument: str = "") -> None:
         """A local server."""
         words = argument.split()
+        if words and (wrong := _wrong_address(words[0])):
+            self.say(wrong, error=True)
+            return
         address = words[0] if words else await self.ask(
-            "Address of a server that speaks the Messages API", "http://localhost:8080"
+            "Address of a server that speaks the Messages API", self._server, replace=True, check=_wrong_address
         )  # fmt: skip
         if not address:
             return
-        model = words[1] if len(words) > 1 else await self.ask("Name of the model there", "default")
-        if not model:
+        address = address.strip()
+        model = words[1] if len(words) > 1 else await self.ask("Name of the model there", "default", replace=True)
+        if not model or not model.strip():
             return
         try:
-            self.conversations.use_agent(model=model, base_url=address)
+            self.conversations.use_agent(model=model.strip(), base_url=address)
         except (ValueError, TypeError) as error:
             self.say(str(error), error=True)
             return
+        self._server = address
         self.fireside.model_chosen(own_server=True)
+        if self.current is not None and "model" in self.current.settings:  # it would go on with the model of its own
+            await self._set(model=None)
         self.chat.update_lines()
         self.go_to(self.chat.composer)
         self.say(f"New answers come from {address}. base_url and model in the config file keep it so.")
+        self.run_worker(self._look_for(address), exit_on_error=False, group="server", exclusive=True)
+
+    _server = "http://localhost:8080"
+    """The address that is offered."""
+
+    async def _look_for(self, address: str) -> None:
+        """Says it if nothing answers at an address; meanwhile one can write. The setting stays: it may be started yet."""
+        from fireside_tui.reach import why_not
+
+        if why := await why_not(address):
+            self.say(f"Nothing answers at {address}: {why}", error=True)
 
     def _keep(self, key: str, value: object) -> None:
         """Writes a setting of the app into the config file; where it can't be, it holds until the end."""
@@ -176,3 +195,20 @@ class SettingCommands(MainBase):
             save_setting(key, value, self.config.source)
         except (ConfigError, OSError) as error:
             self.say(f"It can't be kept: {error}", error=True)
+
+
+def _about(info: ModelInfo) -> str:
+    """What stands behind a model's id: its name, and that it is on its way out if it is."""
+    name = info.name if info.name != info.id else ""
+    end = info.lifecycle if info.lifecycle in ("deprecated", "retired") else ""
+    return " · ".join(part for part in (end, name) if part)
+
+
+def _wrong_address(text: str) -> str:
+    """What is wrong with the address of a server; "" where nothing is."""
+    text = text.strip()
+    if not text or is_address(text):
+        return ""
+    if not text.startswith(("http://", "https://")):
+        return f"{text} is no address of a server: it begins with http:// or https://"
+    return f"{text} is no address of a server: write it like http://localhost:8080"

@@ -10,19 +10,23 @@ from textual.events import Click, Key
 from textual.message import Message
 from textual.widgets import Static
 
-from fireside_tui.commands import at, key_name
+from fireside_tui.commands import BY_NAME, at, key_name
 from fireside_tui.conversations import Approval
-from fireside_tui.safe_text import safe, safe_line
+from fireside_tui.safe_text import safe_line
+from fireside_tui.widgets.arguments import brief
 from fireside_tui.widgets.lines import carry_out, clickable, clicked
 
-MOST_LINES = 8
+LINES = 8
+"""So many lines are for the arguments, and one for each where there are more."""
+AROUND = 12
+"""So many lines of the screen are for all the rest."""
 
 
 class ApprovalBar(Static, can_focus=True):
     """Shows the call and the keys; it has the focus unless something is being written."""
 
     DEFAULT_CSS = """
-    ApprovalBar { height: auto; max-height: 12; margin: 0 0 0 0; padding: 0 1; border: round $border-blurred; display: none;
+    ApprovalBar { height: auto; padding: 0 1; border: round $border-blurred; display: none;
         color: $foreground; }
     ApprovalBar.-shown { display: block; }
     ApprovalBar:focus { border: round $warning; }
@@ -81,18 +85,23 @@ class ApprovalBar(Static, can_focus=True):
         if self.approval is None:
             return
         call, tool = self.approval.call, self.approval.tool
-        width = max(8, self.size.width - 4)
+        width = max(8, self.content_size.width)
+        room = min(max(LINES, len(call.args)), max(3, self.app.size.height - AROUND))
         harm = " It may destroy something." if tool.destructive else ""
-        lines: list[Content] = [Content(safe_line(f"May Claude use {call.name}?{harm}", width)).stylize("bold")]
-        args = [f"{name}: {value if isinstance(value, str) else repr(value)}" for name, value in call.args.items()]
-        shown = [line for arg in args for line in safe(arg).rstrip("\n").split("\n")]
-        lines += [Content(safe_line(line, width)) for line in shown[:MOST_LINES]]
-        if len(shown) > MOST_LINES:
-            lines.append(Content(f"… {len(shown) - MOST_LINES} more lines").stylize("$text-muted"))
-        keys: list[Content] = []
+        lines: list[Content] = [Content(safe_line(f"May Claude use {call.name}?{harm}")).stylize("bold")]
+        lines += brief(call.args, width, room)
+        lines += self._keys(width)
+        self.update(Content("\n").join(lines))
+
+    def _keys(self, width: int) -> list[Content]:
+        """The keys of the card, in as many lines as they need; whole words only."""
+        before = "" if self.has_focus else f"{key_name(BY_NAME['approval'].keys[0])}, then"
+        lines = [Content(before).stylize("$text-muted")] if before else []
         for command in at("approval"):
             words = Content.assemble((key_name(command.keys[0]), "bold $footer-key-foreground"), " ", command.short)
-            keys.append(words.stylize(clickable(command.name)))
-        before = Content("") if self.has_focus else Content("Tab, then  ").stylize("$text-muted")
-        lines.append(Content.assemble(before, Content("   ").join(keys)))
-        self.update(Content("\n").join(lines))
+            words = words.stylize(clickable(command.name))
+            if lines and lines[-1].cell_length + 3 + words.cell_length <= width:
+                lines[-1] = Content.assemble(lines[-1], "   ", words)
+            else:
+                lines.append(words)
+        return lines

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from fireside_tui import clock
+from fireside_tui.commands import BY_NAME, key_name
 from fireside_tui.conversations import Conversation, Listener, explain
 from fireside_tui.conversations.trouble import answered_by
 from fireside_tui.safe_text import safe_line
@@ -31,6 +32,9 @@ if TYPE_CHECKING:  # loaded after the first frame, as the library is
 
     from fireside_tui.transcript import Item, Transcript
     from fireside_tui.widgets.narrator import Narrator
+
+
+GO_TO_IT = f"{key_name(BY_NAME['approval'].keys[0])}, then "
 
 
 class _Peeked(NamedTuple):
@@ -273,7 +277,7 @@ class Chat(Pane, Vertical, Listener):
         heading.say(conversation.state.title or "New conversation", f"{model} · {effort}" if effort else model)
         welcome.say(self.missing if model.startswith("claude-") else "")
         self._update_approval(conversation)
-        self._update_status(conversation)
+        self.update_status()
 
     def _update_approval(self, conversation: Conversation) -> None:
         bar = self.approval_bar
@@ -298,12 +302,17 @@ class Chat(Pane, Vertical, Listener):
         if self.screen.focused is not widget:
             widget.focus()
 
-    def _update_status(self, conversation: Conversation) -> None:
+    def update_status(self) -> None:
+        """What goes on, and how to answer where that is asked for."""
+        conversation = self.conversation
+        if conversation is None or self._peeked is not None:
+            return
         left, how = "", ""
         if conversation.elsewhere is not None:
             left, how = f"Read-only: {answered_by(conversation.elsewhere)}", "warning"
         elif conversation.approval is not None:
-            left, how = "waits for your answer", "warning"
+            there = self.app.focused is self.approval_bar
+            left, how = f"waits for your answer: {'' if there else GO_TO_IT}y, n, a or r", "warning"
         elif conversation.running:
             left, how = f"{safe_line(conversation.activity)}… Esc stops", "accent"
             if conversation.activity == "stopping":
@@ -363,7 +372,7 @@ def _left_open(conversation: Conversation) -> str:
         case "approval":
             names = ", ".join(call.name for call in state.pending_calls)
             return f"Claude had asked whether it may use {names}. Ctrl+R asks again."
-        case "new" if state.history and not conversation.unsaved:
+        case "new" if state.context and not conversation.unsaved:
             return "This message has no answer yet. Ctrl+R asks for one."
         case "waiting" if _is_unanswered(state):
             return "Your last message has no answer yet. Ctrl+R asks for one."
@@ -378,4 +387,6 @@ def _is_unanswered(state: State) -> bool:
             seen = max(seen, entry.content.get("seen", -1))
         elif entry.kind == "user":
             return bool(entry.seq > seen)
+        elif entry.kind == "restore":  # to where all was answered: else the status would not be "waiting"
+            return False
     return False

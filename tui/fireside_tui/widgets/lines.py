@@ -105,13 +105,17 @@ class ChatHeading(Line):
 
 
 class StatusLine(Line):
-    """What goes on, at the left; what it costs and whether it is saved, at the right."""
+    """What goes on, at the left; what it costs and whether it is saved, at the right.
+
+    It is one line, but for trouble, which has to be read to its end: that takes as many lines as it needs.
+    """
 
     DEFAULT_CSS = "StatusLine { padding: 0 2; }"
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._left, self._how, self._right = "", "", ()  # type: tuple[str, str, Sequence[str]]
+        self._height = 1
 
     def say(self, left: str, how: str, right: Sequence[str]) -> None:
         """`left` in the colour `how` (`"error"`, `"accent"`, ""); `right` the parts, the most important ones first."""
@@ -120,15 +124,29 @@ class StatusLine(Line):
 
     def draw(self) -> None:
         """As much as fits; what goes on is more important than what it costs."""
-        left = safe_line(self._left, self.room)
-        right = fitting(self._right, self.room - cell_len(left) - 2) if self.room - cell_len(left) > 8 else ""
-        if cell_len(right) > self.room - cell_len(left) - 1:
-            right = ""
+        *above, left = self._lines()
+        room = self.room - cell_len(left) - 2
+        right = fitting(self._right, room) if any(cell_len(part) <= room for part in self._right) else ""
         gap = self.room - cell_len(left) - cell_len(right)
-        content = Content(left)
+        content = Content("\n".join([*above, left]))
         if self._how:
             content = content.stylize(f"$text-{self._how}")
+        if len(above) + 1 != self._height:
+            self._height = len(above) + 1
+            self.styles.height = self._height
+        self.set_class(self._how == "error", "-trouble")
         self.update(Content.assemble(content, " " * max(0, gap), right))
+
+    def _lines(self) -> list[str]:
+        """What goes on, wrapped where it is trouble: at most two fifths of the screen."""
+        whole = safe_line(self._left)
+        if self._how not in ("error", "warning") or self.room < 8 or cell_len(whole) <= self.room:
+            return [safe_line(whole, self.room)]
+        most = max(3, self.app.size.height * 2 // 5)
+        lines = [line.plain.rstrip() for line in Content(whole[: most * self.room]).wrap(self.room)]
+        if len(lines) > most or len(whole) > most * self.room:
+            lines = [*lines[: most - 1], safe_line(" ".join(lines[most - 1 :]) + " …", self.room)]
+        return lines
 
 
 class KeyLine(Line):
@@ -171,7 +189,7 @@ class MessageBar(Static):
     """One message over the chat that stays until it is no longer true or is clicked away: a wrong setting, no key."""
 
     DEFAULT_CSS = """
-    MessageBar { height: auto; max-height: 3; padding: 0 1; background: $warning-muted; color: $text-warning; display: none; }
+    MessageBar { height: auto; max-height: 40vh; padding: 0 1; background: $warning-muted; color: $text-warning; display: none; }
     MessageBar.-shown { display: block; }
     """
 
@@ -181,7 +199,7 @@ class MessageBar(Static):
     def say(self, words: str) -> None:
         """Shows a message; an empty one takes it away."""
         self.set_class(bool(words), "-shown")
-        self.update(Content(safe_line(words)))
+        self.update(Content("\n".join(map(safe_line, words.split("\n")))))
 
     def on_click(self) -> None:
         """Away with it."""

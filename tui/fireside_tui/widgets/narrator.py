@@ -282,9 +282,10 @@ class Narrator:
         self.view.add(Item(str(entry.seq), "rule", title=f"checkpoint: {entry.text}"))
 
     def _restore(self, entry: HistoryEntry) -> None:
-        self.view.add(
-            Item(str(entry.seq), "rule", title="went back to a checkpoint: Claude knows nothing of what came after")
-        )
+        title = "went back to a checkpoint: Claude knows nothing of what came after"
+        if isinstance(entry.content, dict) and "before" in entry.content:
+            title = "went back to an earlier message: Claude knows nothing of it, nor of what came after"
+        self.view.add(Item(str(entry.seq), "rule", title=title))
 
     # -- a reply that streams
 

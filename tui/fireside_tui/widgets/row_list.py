@@ -89,6 +89,7 @@ class RowList(HasBar, ScrollView, can_focus=True):
         self.empty = ""
         """What stands there when there are no rows."""
         self._cursor: int | None = None
+        self._placed = False  # whether the cursor was put where it is, and is not just on the first row
         self._hover: int | None = None
         self._styles: dict[str, Style] = {}
         self._strips: dict[tuple[str, str, str, bool, int, int], Strip] = {}
@@ -97,6 +98,8 @@ class RowList(HasBar, ScrollView, can_focus=True):
 
     def show(self, items: Sequence[Listed], *, from_top: bool = False) -> None:
         """Shows these conversations, which are in order; `from_top` puts the cursor on the first one."""
+        if not self._placed and self.app.focused is not self:  # what came first stands in the middle of what came later
+            self._cursor = None
         old, place = self.cursor_id, self._cursor or 0
         self.lines = by_day(items, clock.now())
         found = self._place_of(old) if old is not None and not from_top else None
@@ -180,7 +183,7 @@ class RowList(HasBar, ScrollView, can_focus=True):
     def _go(self, place: int | None) -> None:
         if place is None or not 0 <= place < len(self.lines):
             return
-        self._cursor = place
+        self._cursor, self._placed = place, True
         above = place
         while above and isinstance(self.lines[above - 1], str):
             above -= 1

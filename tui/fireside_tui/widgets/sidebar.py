@@ -28,7 +28,6 @@ class Filter(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Back", show=False),
-        Binding("down", "into_list", "To the list", show=False),
     ]
 
     class Left(Message):
@@ -49,10 +48,6 @@ class Filter(Input):
     def action_leave(self) -> None:
         """Clears the filter and leaves it."""
         self.value = ""
-        self.post_message(self.Left())
-
-    def action_into_list(self) -> None:
-        """Goes on in the filtered list."""
         self.post_message(self.Left())
 
 
@@ -101,6 +96,7 @@ class Sidebar(Pane, Vertical):
         super().__init__(id=id)
         self._answered = answered  # no message: the next key may be at hand
         self._titles = Titles([])
+        self._asking = 0
         self._whole = False  # whether all conversations were shown once
         self.asking = False
         """Whether the line below waits for y or n."""
@@ -135,12 +131,16 @@ class Sidebar(Pane, Vertical):
         """
         self._titles, self._whole = Titles(items), whole or bool(trouble)
         self.rows.empty = trouble or self._nothing()
+        self._asking = asking
         self._filtered()
-        title = f"Conversations  {len(items):,}" if items and whole else "Conversations"
-        self.query_one(SidebarTitle).say(title + (f" · {asking} ask" if asking else ""))
 
     def _filtered(self, *, from_top: bool = False) -> None:
-        self.rows.show(self._titles.with_words(self.filter.value), from_top=from_top)
+        every, shown = self._titles.items, self._titles.with_words(self.filter.value)
+        self.rows.show(shown, from_top=from_top)
+        title = "Conversations"
+        if every and self._whole:
+            title += f"  {len(every):,}" if len(shown) == len(every) else f"  {len(shown):,} of {len(every):,}"
+        self.query_one(SidebarTitle).say(title + (f" · {self._asking} ask" if self._asking else ""))
 
     def _on_filter(self) -> None:
         self.rows.empty = self._nothing()
