@@ -28,6 +28,7 @@ from fireside_tui.control_filter import ControlFilter
 from fireside_tui.conversations import Conversation, explain
 from fireside_tui.driver import FiresideDriver
 from fireside_tui.palette import FiresideCommands
+from fireside_tui.pointing import see_what_is_there
 from fireside_tui.screens.main import MainScreen
 from fireside_tui.screens.modal import Modal
 from fireside_tui.theme import DEFAULT, THEMES
@@ -143,7 +144,8 @@ class FiresideApp(App[int]):
         (self.main.call_later if self._resume else self.main.call_after_refresh)(self._begin)
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that acts on the app waits until the box that has the focus has taken the keys before it."""
+        """A key that acts on the app waits until the box that has the focus has taken the keys before it; the mouse points
+        at what is there now."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             if isinstance(event, events.Key) and not event.is_printable and event.key in ACTS:
                 await self._catch_up()
@@ -152,6 +154,8 @@ class FiresideApp(App[int]):
                 await top.box()
             elif isinstance(top, MainScreen) and await top.took(event):
                 return
+        elif isinstance(event, events.MouseEvent) and not event.is_forwarded and self.screen_stack:
+            see_what_is_there(self.screen, event.x, event.y)
         await super().on_event(event)
 
     async def _catch_up(self) -> None:
