@@ -27,6 +27,7 @@ from fireside_tui.config import Config, Paths, paths
 from fireside_tui.control_filter import ControlFilter
 from fireside_tui.conversations import Conversation, explain
 from fireside_tui.driver import FiresideDriver
+from fireside_tui.looks import selection
 from fireside_tui.palette import FiresideCommands
 from fireside_tui.pointing import see_what_is_there
 from fireside_tui.screens.main import MainScreen
@@ -65,6 +66,7 @@ class FiresideApp(App[int]):
     ToastRack { dock: top; align: right top; margin: 2 0 0 0; }
     ModalScreen ToastRack { dock: bottom; align: right bottom; margin: 0; }
     Toast { max-width: 60; margin: 0 0 1 0; }
+    Screen:nocolor > .screen--selection { text-style: reverse; }
     """
 
     def __init__(
@@ -98,6 +100,12 @@ class FiresideApp(App[int]):
     def available_themes(self) -> dict[str, Theme]:
         """The app's own themes, and Textual's."""
         return {**THEMES, **super().available_themes}
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme's variables; selected text can be read in each of them."""
+        variables = super().get_css_variables()
+        variables.update(selection(variables))
+        return variables
 
     def watch_theme(self) -> None:
         """Without colours: what Textual chose for the theme at the start would paint another one black on black."""
