@@ -17,9 +17,10 @@ from tests.tui.app_support import Opened, opened, talk
 MOUSE = (MouseDown, MouseMove, MouseUp)
 
 
-async def mouse(it: Opened, kind: type[Any], x: int, y: int, button: int = 1) -> None:
+async def mouse(it: Opened, kind: type[Any], x: int, y: int) -> None:
     """A mouse event, as the terminal's driver hands it to the app, and at once."""
-    event = kind(None, x, y, 0, 0, button if kind is not MouseMove else 0, False, False, False, x, y)
+    moved = (x - it.app.mouse_position.x, y - it.app.mouse_position.y)
+    event = kind(None, x, y, *moved, 0 if kind is MouseMove else 1, False, False, False, x, y)
     await it.app.on_event(event)
 
 
@@ -94,3 +95,66 @@ async def test_clicks_in_a_box_that_closes_under_them_harm_nothing(tmp_path: Pat
                 await asyncio.sleep(0)
             await it.until(lambda: len(it.app.screen_stack) == 2)
             assert it.app.is_running
+
+
+async def drag(it: Opened, start: tuple[int, int], end: tuple[int, int]) -> None:
+    await mouse(it, MouseDown, *start)
+    x, y = start
+    while (x, y) != end:
+        x += (end[0] > x) - (end[0] < x)
+        y += (end[1] > y) - (end[1] < y)
+        await mouse(it, MouseMove, x, y)
+    await it.pilot.pause()
+
+
+LONG = "\n\n".join(f"line {n}" for n in range(200))
+
+
+@pytest.mark.parametrize("where", ["above", "below"])
+async def test_a_drag_out_of_the_transcript_selects_to_its_edge_and_scrolls_there(tmp_path: Path, where: str) -> None:
+    id = await talk(tmp_path, "first words", LONG)
+    async with opened(tmp_path, [LONG], resume=id) as it:
+        await it.send("again")
+        transcript = it.main.chat.transcript
+        transcript.scroll_relative(y=-100, animate=False)
+        await it.until(lambda: not transcript.busy)
+        region = transcript.region
+        rows = [strip.text.strip() for strip in transcript._view]
+        at = next(y for y, row in enumerate(rows) if row.startswith("line") and y > 8)
+        outside = (it.main.query_one("#heading") if where == "above" else it.main.chat.composer).region
+        top = transcript.roll.top()
+        await drag(it, (region.x + 4, region.y + at), (region.x + 10, outside.y))
+        up = where == "above"
+        await it.until(lambda: transcript.roll.top() < top - 9 if up else transcript.roll.top() > top + 9)
+        assert list(it.main.selections) == [transcript]
+        await mouse(it, MouseUp, region.x + 10, outside.y)
+        await it.pilot.pause()
+        after = transcript.roll.top()
+        rows = [strip.text.strip() for strip in transcript._view]
+        selected = (it.main.get_selected_text() or "").split("\n")
+        edge = [row for row in rows if row][0 if up else -1]
+        assert selected[0 if up else -1] in (edge, "")
+        assert edge in selected
+        assert len(selected) < 300  # not all of it
+        assert "first words" not in selected
+        await asyncio.sleep(0.1)
+        assert transcript.roll.top() == after  # and it stands still once the button is up
+
+
+async def test_a_drag_that_begins_where_there_is_no_text_selects_nothing(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "Hi")
+    async with opened(tmp_path, [], resume=id) as it:
+        region = it.main.chat.transcript.region
+        list_ = it.main.sidebar.rows.region
+        await drag(it, (list_.x + 4, list_.bottom - 2), (region.x + 5, region.y + 3))
+        assert not it.main.get_selected_text()
+
+
+async def test_a_drag_into_what_lies_over_the_transcript_keeps_to_the_transcript(tmp_path: Path) -> None:
+    id = await talk(tmp_path, "Hi")
+    async with opened(tmp_path, [], resume=id, toasts=True) as it:
+        it.main.say("Something else")
+        await it.until(lambda: it.main.query(Toast) and it.main.query(Toast).last().region.height)
+        toast, region = it.main.query(Toast).last().region, it.main.chat.transcript.region
+        await drag(it, (region.x + 2, region.y + 4), (toast.x + 4, toast.y + 1))
+        assert "Something" not in (it.main.get_selected_text() or "")

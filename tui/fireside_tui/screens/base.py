@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from fireside_tui.config import Config
 from fireside_tui.conversations import Conversation, explain
+from fireside_tui.pointing import OneWidget
 from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.chat import Chat
 from fireside_tui.widgets.pane import Pane
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fireside_tui.conversations import Conversations
 
 
-class MainBase(Pane, Screen[None]):
+class MainBase(Pane, OneWidget[None], Screen[None]):
     """The main screen without its commands."""
 
     config: Config

@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from fireside_tui.commands import COMMANDS, Command, key_name
+from fireside_tui.pointing import OneWidget
 from fireside_tui.widgets.row_list import MEANINGS
 
 LEFT = 23
@@ -29,7 +30,7 @@ WRITING = (
 )
 
 
-class Help(ModalScreen[None]):
+class Help(OneWidget[None], ModalScreen[None]):
     """F1."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
