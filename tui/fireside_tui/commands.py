@@ -95,6 +95,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("message_pager", "Pager", "Shows the message in $PAGER", "On a message", ("o",), "message", short="Pager",
             slash=False),
     Command("message_links", "Links", "Lists the links in the message", "On a message", ("l",), "message", slash=False),
+    Command("select_all", "Select all", "Selects the whole conversation; Ctrl+C copies it", "On a message", ("ctrl+a",),
+            "message", short="Select all"),
     Command("approve_yes", "Yes", "Lets the tool run", "On a tool call", ("y",), "approval", short="Yes", slash=False),
     Command("approve_no", "No", "Refuses the call", "On a tool call", ("n",), "approval", short="No", slash=False),
     Command("approve_always", "Always", "Lets this tool run in this conversation from now on", "On a tool call", ("a",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.selection import SELECT_ALL
 from textual.widgets import TextArea
 
 from fireside_tui.conversations.attach import check_file
@@ -146,6 +147,12 @@ class MessageCommands(MainBase):
             self.current.ask_to_stop()
         else:
             self.say("Ctrl+Q quits.")
+
+    def do_select_all(self, argument: str = "") -> None:
+        """All that was said here, to be copied."""
+        if self.current is not None and not self.current.empty:
+            self.selections = {self.chat.transcript: SELECT_ALL}
+            self.go_to(self.chat.transcript)  # in the box, the next Ctrl+A is the box's own
 
     # -- the message under the transcript's cursor
 
