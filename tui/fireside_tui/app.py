@@ -65,7 +65,7 @@ class FiresideApp(App[int]):
     Screen { background: $background; color: $foreground; }
     ToastRack { dock: top; align: right top; margin: 2 0 0 0; }
     ModalScreen ToastRack { dock: bottom; align: right bottom; margin: 0; }
-    Toast { max-width: 60; margin: 0 0 1 0; }
+    Toast { width: auto; max-width: 44; padding: 0 1; margin: 0 0 1 0; }
     Screen:nocolor > .screen--selection { text-style: reverse; }
     """
 

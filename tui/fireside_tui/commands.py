@@ -39,8 +39,9 @@ COMMANDS: tuple[Command, ...] = (
     Command("list", "Conversations", "Goes to the list, and back", "Conversation", ("ctrl+o",), short="List"),
     Command("search", "Search everything", "Finds words in all conversations", "Conversation", ("ctrl+f",),
             argument="words", short="Search"),
-    Command("find", "Find here", "Finds words in this conversation; alone: the next place", "Conversation",
-            argument="words"),
+    Command("find", "Find here", "Finds words in this conversation", "Conversation", argument="words"),
+    Command("find_next", "Next place", "Goes to the next place that was found here", "Conversation", ("f3",)),
+    Command("find_back", "Place before", "Goes to the place before", "Conversation", ("shift+f3", "f15")),
     Command("rename", "Rename", "Gives the conversation another title", "Conversation", argument="title"),
     Command("pin", "Pin or unpin", "Keeps the conversation at the top of the list", "Conversation"),
     Command("fork", "Fork", "Copies the conversation, to go two ways from here", "Conversation"),
@@ -109,6 +110,7 @@ BY_NAME = {command.name: command for command in COMMANDS}
 
 KEY_NAMES = {
     "escape": "Esc", "enter": "Enter", "slash": "/", "delete": "Del", "up": "↑", "down": "↓", "tab": "Tab",
+    "f15": "Shift+F3",  # as Textual names it from a terminal without kitty's keys
 }  # fmt: skip
 
 

@@ -70,7 +70,7 @@ class Help(OneWidget[None], ModalScreen[None]):
 
 
 def _of(command: Command, width: int) -> Content:
-    keys = ", ".join(key_name(key) for key in command.keys)
+    keys = ", ".join(dict.fromkeys(map(key_name, command.keys)))
     slash = f"/{command.slash_name}" if command.slash else ""
     return _line(keys, slash, command.help, width)
 

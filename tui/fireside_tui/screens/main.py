@@ -319,6 +319,10 @@ class MainScreen(ListKeys, Writing):
         """Other keys mean something."""
         self.update_keys()
 
+    def on_transcript_find_moved(self) -> None:
+        """Another place is on the screen."""
+        self.chat.show_find()
+
     def on_transcript_link_chosen(self, event: Transcript.LinkChosen) -> None:
         """A link is opened when the person says so."""
         self.run_worker(self._open_link(event.url), exit_on_error=False)

@@ -1,4 +1,4 @@
-"""What one does in a transcript by key: pages, folding, the cursor over messages, find; and the messages that it posts."""
+"""What one does in a transcript by key: pages, folding, the cursor over messages; and the messages that it posts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from textual.message import Message
 
 from fireside_tui.transcript.canvas import Canvas
 from fireside_tui.transcript.items import FOLDS
-from fireside_tui.transcript.search import Hit, Search
 
 if TYPE_CHECKING:
     from fireside_tui.transcript.view import Transcript
@@ -32,7 +31,7 @@ class TranscriptMessage(Message):
 
 
 class Actions(Canvas):
-    """Moves, folds and finds, and says so."""
+    """Moves and folds, and says so."""
 
     class LinkChosen(TranscriptMessage, namespace="transcript"):
         """A link was clicked. Nothing is opened: the app asks or opens `url`, which is http or https."""
@@ -169,64 +168,3 @@ class Actions(Canvas):
         roll.following = False
         above = self._height // 4
         roll.anchor = target if target[2] >= above else roll.back(target[0], target[1], above - target[2])
-
-    # -- find
-    @property
-    def finding(self) -> bool:
-        """Whether hits are marked."""
-        return self._search is not None
-
-    def find(self, query: str) -> int:
-        """Marks all hits of `query` (letters' case aside) and gives their number; "" clears."""
-        self._join()
-        self._hit = None
-        self._search = Search(query) if query else None
-        self._redraw()
-        return self._search.count(self.roll) if self._search else 0
-
-    def find_next(self) -> bool:
-        """Goes to the next hit, from the end on to the first; whether there is one."""
-        return self._walk(1)
-
-    def find_previous(self) -> bool:
-        """Goes to the hit before."""
-        return self._walk(-1)
-
-    def clear_find(self) -> None:
-        """Takes the marks away."""
-        self._search = self._hit = None
-        self._redraw()
-
-    def _walk(self, step: int) -> bool:
-        roll, search = self.roll, self._search
-        if search is None or not roll.items or not roll.width:
-            return False
-        self._join()
-        m, b, row = roll.anchor
-        here: Hit = self._hit or (m, b, roll.rows(m, b)[row].start, -1 if step > 0 else 0)
-        if self._hit is None and step < 0:  # from the end of the screen
-            last = roll.screen(self._height)[-1]
-            here = (last[0], last[1], 1 << 60, 0)
-        count = len(roll.items)
-        for n in range(count + 1):
-            i = (here[0] + n * step) % count
-            if not search.in_item(roll, i):
-                continue
-            item = roll.items[i]
-            if item.folded and item.kind in FOLDS:
-                self.fold(item.key, False)
-            hits = search.hits(roll, i)
-            if n == 0:
-                hits = [hit for hit in hits if (hit > here if step > 0 else hit < here)]
-            if hits:
-                self._go(hits[0 if step > 0 else -1])
-                return True
-        return False
-
-    def _go(self, hit: Hit) -> None:
-        self._hit = hit
-        m, b, start, _ = hit
-        rows = self.roll.rows(m, b)
-        ends = [max([p.x + len(p.text) for p in row.pieces if p.x >= 0], default=row.start) for row in rows]
-        self._show(m, b, next((i for i, end in enumerate(ends) if end > start), 0))
-        self._redraw()

@@ -7,11 +7,11 @@ from textual.events import Click, Leave, MouseMove
 from textual.selection import Selection
 
 from fireside_tui.safe_text import safe_line
-from fireside_tui.transcript.actions import Actions
+from fireside_tui.transcript.finding import Finder
 from fireside_tui.transcript.selection import line_at, selected_text, word_at
 
 
-class Pointer(Actions):
+class Pointer(Finder):
     """Clicks, hovering, and what is selected."""
 
     ALLOW_SELECT = True

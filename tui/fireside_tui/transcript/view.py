@@ -51,7 +51,9 @@ class Transcript(Pointer, can_focus=True):
         """Shows these items instead of all others, from their end."""
         self._pending.clear()
         self.roll.load(items)
-        self._cursor = self._hit = self._search = None
+        self._cursor = None
+        if self._search is not None:
+            self._look_for(None)
         self._more_below = False
         self._drawn.clear()
         self._deselect()
@@ -66,8 +68,11 @@ class Transcript(Pointer, can_focus=True):
     def prepend(self, items: Iterable[Item]) -> None:
         """Puts items above the others; what is in view stays there."""
         self._join()
+        count = len(self.roll.items)
         self.roll.prepend(items)
-        self._hit = None
+        if self._hit is not None:
+            m, b, start, end = self._hit
+            self._hit = (m + len(self.roll.items) - count, b, start, end)
         self._deselect()
         self._redraw_all()
 
