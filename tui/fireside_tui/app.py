@@ -356,6 +356,10 @@ class FiresideApp(App[int]):
 
     # -- Textual's gaps
 
+    def open_url(self, url: str, *, new_tab: bool = True) -> None:
+        """Opens an address. Textual's own way runs whatever browser it finds on the app's terminal, and waits for it."""
+        self.run_worker(self.main.browse(url), exit_on_error=False)
+
     def _redraw(self) -> None:
         """After fg the terminal is empty."""
         self.screen.refresh(layout=True, repaint=True)

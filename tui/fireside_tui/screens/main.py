@@ -325,11 +325,7 @@ class MainScreen(ListKeys, Writing):
 
     def on_transcript_link_chosen(self, event: Transcript.LinkChosen) -> None:
         """A link is opened when the person says so."""
-        self.run_worker(self._open_link(event.url), exit_on_error=False)
-
-    async def _open_link(self, url: str) -> None:
-        if await self.pick_one("Open this link?", [(url, url, "")]):
-            self.app.open_url(url)
+        self.offer_links({event.url: event.words})
 
     # -- messages over the chat
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from textual.selection import SELECT_ALL
@@ -9,12 +10,15 @@ from textual.widgets import TextArea
 
 from fireside_tui.conversations.attach import check_file
 from fireside_tui.conversations.trouble import file_trouble
+from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.base import MainBase
 
 if TYPE_CHECKING:
     from fireside import HistoryEntry
 
     from fireside_tui.conversations import Conversation
+    from fireside_tui.screens.links import Chosen
+    from fireside_tui.transcript import Item
 
 
 class MessageCommands(MainBase):
@@ -159,10 +163,13 @@ class MessageCommands(MainBase):
     def _cursor_key(self) -> str | None:
         return self.chat.transcript.cursor
 
+    def _item_at_cursor(self) -> Item | None:
+        key = self._cursor_key()
+        return next((item for item in self.chat.transcript.items if item.key == key), None)
+
     def do_message_copy(self, argument: str = "") -> None:
         """The message under the cursor."""
-        key = self._cursor_key()
-        item = next((item for item in self.chat.transcript.items if item.key == key), None)
+        item = self._item_at_cursor()
         if item is not None:
             self.copy(item.detail if item.kind == "tool" else item.text, "the message")
 
@@ -177,14 +184,39 @@ class MessageCommands(MainBase):
 
     async def do_message_links(self, argument: str = "") -> None:
         """Its links."""
-        key = self._cursor_key()
-        links = self.chat.transcript.links(key) if key else []
-        if not links:
+        from fireside_tui.transcript.inline import links_of
+
+        item = self._item_at_cursor()
+        links = await asyncio.to_thread(links_of, item.text) if item is not None else {}
+        if links:
+            self.offer_links(links)
+        else:
             self.say("There are no links in this message.")
-            return
-        chosen = await self.pick_one("Open a link", [(link, link, "") for link in links])
-        if chosen:
-            self.app.open_url(chosen)
+
+    def offer_links(self, links: dict[str, str]) -> None:
+        """Addresses with their words: one of them is opened, or copied, when the person says so."""
+        from fireside_tui.screens.links import Links
+
+        self.app.push_screen(Links(links), self._link_chosen)
+
+    async def _link_chosen(self, chosen: Chosen | None) -> None:
+        if chosen is not None and chosen.copy:
+            self.copy(chosen.url, "the address")
+        elif chosen is not None:
+            self.run_worker(self.browse(chosen.url), group="commands", exit_on_error=False)
+
+    async def browse(self, url: str) -> None:
+        """Opens an address in a browser; copies it where there is none."""
+        from fireside_tui import browser
+
+        try:
+            if await browser.browse(self.app, url):
+                return
+            why = "There is no browser here"
+        except (OSError, ValueError) as error:
+            why = safe_line(str(error), 80)
+        self.app.copy_to_clipboard(url)
+        self.say(f"{why}: the address is copied.")
 
     async def do_message_edit(self, argument: str = "") -> None:
         """The person's own message."""
@@ -204,8 +236,7 @@ class MessageCommands(MainBase):
 
     async def do_message_pager(self, argument: str = "") -> None:
         """In `$PAGER`."""
-        key = self._cursor_key()
-        item = next((item for item in self.chat.transcript.items if item.key == key), None)
+        item = self._item_at_cursor()
         if item is not None:
             await self.page_outside(item.detail if item.kind == "tool" else item.text)
 

@@ -36,10 +36,12 @@ class Actions(Canvas):
     class LinkChosen(TranscriptMessage, namespace="transcript"):
         """A link was clicked. Nothing is opened: the app asks or opens `url`, which is http or https."""
 
-        def __init__(self, transcript: Transcript, key: str, url: str) -> None:
+        def __init__(self, transcript: Transcript, key: str, url: str, words: str) -> None:
             super().__init__(transcript, key)
             self.url = url
             """The target."""
+            self.words = words
+            """What stands for it in the row that was clicked."""
 
     class CursorMoved(TranscriptMessage, namespace="transcript"):
         """The cursor is on another item ("" for none)."""

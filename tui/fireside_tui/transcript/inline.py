@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fireside_tui.safe_text import safe, without_stray_joiners
@@ -30,6 +31,18 @@ def parser() -> MarkdownIt:
 def web_link(target: str) -> str:
     """`target` if it may be opened, else ""."""
     return target if _WEB.match(target) and not re.search(r"\s", target) and safe(target) == target else ""
+
+
+def links_of(text: str) -> dict[str, str]:
+    """The links of a Markdown text, each once, with the words that stand for it."""
+    found: dict[str, str] = {}
+    for token in parser().parse(text) if "://" in text else ():
+        if token.type != "inline":
+            continue
+        for href, runs in groupby(inline(token), key=lambda run: run.href):
+            if href:
+                found.setdefault(href, "".join(run.text for run in runs))
+    return found
 
 
 def inline(token: Token, base: Names = ()) -> list[Run]:

@@ -44,7 +44,8 @@ class Pointer(Finder):
         m, b, row = self._rows[y]
         item = self.roll.items[m]
         if url := self._painter.piece_at(row, x):
-            self.post_message(self.LinkChosen(self._self, item.key, url))
+            words = "".join(piece.text for piece in row.pieces if piece.href == url)
+            self.post_message(self.LinkChosen(self._self, item.key, url, words))
             return
         self.set_cursor(item.key)
         block = self.roll.block_at(m, b)

@@ -8,7 +8,7 @@ from typing import Any, overload
 from textual.await_remove import AwaitRemove
 
 from fireside_tui.transcript.blocks import code_sources
-from fireside_tui.transcript.inline import inline, parser
+from fireside_tui.transcript.inline import links_of
 from fireside_tui.transcript.items import Item
 from fireside_tui.transcript.pointer import Pointer
 
@@ -123,14 +123,9 @@ class Transcript(Pointer, can_focus=True):
         """The source of an item's code blocks, as it was written."""
         return code_sources(self._item(key).text)
 
-    def links(self, key: str) -> list[str]:
-        """The targets of an item's links (http and https only), each once."""
-        found: dict[str, None] = {}
-        text = self._item(key).text
-        for token in parser().parse(text) if "://" in text else ():
-            if token.type == "inline":
-                found.update((run.href, None) for run in inline(token) if run.href)
-        return list(found)
+    def links(self, key: str) -> dict[str, str]:
+        """The targets of an item's links (http and https only), each once, with the words that stand for it."""
+        return links_of(self._item(key).text)
 
     def _item(self, key: str) -> Item:
         self._join()
