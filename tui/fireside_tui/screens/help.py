@@ -25,7 +25,7 @@ WRITING = (
     ("↑ in an empty box", "brings back what you wrote before"),
     ("Tab, Shift+Tab", "goes round: filter, list, messages, box"),
     ("PgUp, PgDn", "scroll the conversation"),
-    ("j, k on a message", "the next one, the one before; Enter folds and unfolds"),
+    ("j, k on a message", "the next one, the one before"),
     ("/word", "a command; a space before it makes it a message"),
 )
 

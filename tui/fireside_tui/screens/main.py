@@ -303,6 +303,8 @@ class MainScreen(ListKeys, Writing):
         """The keys of the place where the focus is, then those that always work."""
         where = self.where
         own = commands.at(where) if where != "anywhere" else []
+        if where == "message":
+            own = commands.on_message(self.abilities_at_cursor())
         general = commands.at("anywhere")
         running = self.current is not None and self.current.running
         if not running or where == "list":
@@ -317,6 +319,10 @@ class MainScreen(ListKeys, Writing):
 
     def on_transcript_cursor_moved(self) -> None:
         """Other keys mean something."""
+        self.update_keys()
+
+    def on_transcript_folded(self) -> None:
+        """What was opened can be folded now."""
         self.update_keys()
 
     def on_transcript_find_moved(self) -> None:

@@ -163,9 +163,21 @@ class MessageCommands(MainBase):
     def _cursor_key(self) -> str | None:
         return self.chat.transcript.cursor
 
+    def abilities_at_cursor(self) -> frozenset[str]:
+        """What can be done with the message under the cursor."""
+        key = self._cursor_key()
+        if key is None:
+            return frozenset()
+        told = key.startswith("live") or key.partition(".")[0].isdigit()  # else a notice that passes
+        return self.chat.transcript.abilities(key) | ({"entry"} if told else frozenset())
+
     def _item_at_cursor(self) -> Item | None:
         key = self._cursor_key()
         return next((item for item in self.chat.transcript.items if item.key == key), None)
+
+    def do_message_unfold(self, argument: str = "") -> None:
+        """A tool call or thinking, opened or folded again."""
+        self.chat.transcript.action_toggle_fold()
 
     def do_message_copy(self, argument: str = "") -> None:
         """The message under the cursor."""

@@ -46,6 +46,9 @@ class Actions(Canvas):
     class CursorMoved(TranscriptMessage, namespace="transcript"):
         """The cursor is on another item ("" for none)."""
 
+    class Folded(TranscriptMessage, namespace="transcript"):
+        """An item was folded, or opened."""
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor(1)", "Next message", show=False),
         Binding("k", "cursor(-1)", "Message before", show=False),
@@ -93,6 +96,7 @@ class Actions(Canvas):
             return
         self._keep_line(m, folded)
         self._redraw()
+        self.post_message(self.Folded(self._self, key))
 
     def fold_all(self, kind: str, folded: bool) -> None:
         """Folds or opens all items of a kind ("thinking", "tool")."""
@@ -129,8 +133,21 @@ class Actions(Canvas):
         if moved:
             self.post_message(self.CursorMoved(self._self, key or ""))
 
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Who comes here sees what the keys are for."""
+        super().watch_has_focus(_has_focus)
+        self._put_cursor()
+
+    def _put_cursor(self) -> None:
+        """Puts the cursor on the last item in view, if one is needed and there is none; nothing moves for it."""
+        if self.has_focus and self._cursor is None and self.roll.items and self.roll.width:
+            rows = self.roll.screen(self._height)
+            m = self._no_rule(rows[-1][0] if rows else len(self.roll.items) - 1, -1)
+            if m is not None:
+                self.set_cursor(self.roll.items[m].key)
+
     def move_cursor(self, delta: int) -> None:
-        """Moves the cursor by so many items; the first time, to the last item in view."""
+        """Moves the cursor by so many items; from none, to the last item in view."""
         items = self.roll.items
         if not items or not self.roll.width:
             return
@@ -139,11 +156,16 @@ class Actions(Canvas):
             m, step = (rows[-1][0] if rows else len(items) - 1), -1
         else:
             m, step = self.roll.index[self._cursor] + delta, 1 if delta > 0 else -1
-        m = max(0, min(m, len(items) - 1))
-        while 0 <= m < len(items) and items[m].kind == "rule":  # nothing can be done with a rule
+        there = self._no_rule(max(0, min(m, len(items) - 1)), step)
+        if there is not None:
+            self.set_cursor(items[there].key, show=True)
+
+    def _no_rule(self, m: int, step: int) -> int | None:
+        """The next item with which something can be done."""
+        items = self.roll.items
+        while 0 <= m < len(items) and items[m].kind == "rule":
             m += step
-        if 0 <= m < len(items):
-            self.set_cursor(items[m].key, show=True)
+        return m if 0 <= m < len(items) else None
 
     def action_cursor(self, delta: int) -> None:
         """Moves the cursor."""

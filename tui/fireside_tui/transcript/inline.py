@@ -19,6 +19,9 @@ _EXTRA = {"code_inline": ("inline",), "html_inline": ("html",), "image": ("image
 _WEB = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 _BARE = re.compile(r"https?://[^\s<>\"'`|\\^{}\ufffd]+", re.IGNORECASE)
 
+#: So much text is parsed between two keys (`blocks` has it, too, and knows nothing of links).
+AT_ONCE = 10_000
+
 
 @cache
 def parser() -> MarkdownIt:
@@ -43,6 +46,11 @@ def links_of(text: str) -> dict[str, str]:
             if href:
                 found.setdefault(href, "".join(run.text for run in runs))
     return found
+
+
+def has_links(text: str) -> bool:
+    """Whether a text has links; of a long one it is only known that it looks so."""
+    return _WEB.search(text) is not None and (len(text) > AT_ONCE or bool(links_of(text)))
 
 
 def inline(token: Token, base: Names = ()) -> list[Run]:
