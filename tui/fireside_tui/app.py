@@ -29,7 +29,9 @@ from fireside_tui.config import Config, Paths, paths
 from fireside_tui.control_filter import ControlFilter
 from fireside_tui.conversations import Conversation, explain
 from fireside_tui.driver import FiresideDriver
+from fireside_tui.looks import selection
 from fireside_tui.palette import FiresideCommands
+from fireside_tui.pointing import see_what_is_there
 from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.main import MainScreen
 from fireside_tui.screens.modal import Modal
@@ -66,7 +68,8 @@ class FiresideApp(App[int]):
     Screen { background: $background; color: $foreground; }
     ToastRack { dock: top; align: right top; margin: 2 0 0 0; }
     ModalScreen ToastRack { dock: bottom; align: right bottom; margin: 0; }
-    Toast { max-width: 60; margin: 0 0 1 0; }
+    Toast { width: auto; max-width: 44; padding: 0 1; margin: 0 0 1 0; }
+    Screen:nocolor > .screen--selection { text-style: reverse; }
     """
 
     def __init__(
@@ -101,6 +104,12 @@ class FiresideApp(App[int]):
     def available_themes(self) -> dict[str, Theme]:
         """The app's own themes, and Textual's."""
         return {**THEMES, **super().available_themes}
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme's variables; selected text can be read in each of them."""
+        variables = super().get_css_variables()
+        variables.update(selection(variables))
+        return variables
 
     def watch_theme(self) -> None:
         """Without colours: what Textual chose for the theme at the start would paint another one black on black."""
@@ -147,7 +156,8 @@ class FiresideApp(App[int]):
         (self.main.call_later if self._resume else self.main.call_after_refresh)(self._begin)
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that acts on the app waits until the box that has the focus has taken the keys before it."""
+        """A key that acts on the app waits until the box that has the focus has taken the keys before it; the mouse points
+        at what is there now."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             if isinstance(event, events.Key) and not event.is_printable and event.key in ACTS:
                 await self._catch_up()
@@ -156,6 +166,8 @@ class FiresideApp(App[int]):
                 await top.box()
             elif isinstance(top, MainScreen) and await top.took(event):
                 return
+        elif isinstance(event, events.MouseEvent) and not event.is_forwarded and self.screen_stack:
+            see_what_is_there(self.screen, event.x, event.y)
         await super().on_event(event)
 
     async def _catch_up(self) -> None:
@@ -374,6 +386,10 @@ class FiresideApp(App[int]):
     @cursor_position.setter
     def cursor_position(self, position: Offset) -> None:
         self._cursor_at = position
+
+    def open_url(self, url: str, *, new_tab: bool = True) -> None:
+        """Opens an address. Textual's own way runs whatever browser it finds on the app's terminal, and waits for it."""
+        self.run_worker(self.main.browse(url), exit_on_error=False)
 
     def _redraw(self) -> None:
         """After fg the terminal is empty."""

@@ -105,7 +105,8 @@ class SettingCommands(MainBase):
         chat.transcript.fold_all("thinking", not chat.show_thinking)
         chat.narrate_thinking(chat.show_thinking)
         self._keep("show_thinking", chat.show_thinking)
-        self.say("Thinking is shown." if chat.show_thinking else "Thinking is folded.")
+        if not any(item.kind == "thinking" for item in chat.transcript.items):  # else one sees it
+            self.say("Thinking will be shown." if chat.show_thinking else "Thinking will be folded.")
 
     def do_tools(self, argument: str = "") -> None:
         """On or off, for all conversations."""
