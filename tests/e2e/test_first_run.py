@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +84,27 @@ def test_the_terminals_own_cursor_is_where_one_writes(terminal: Start) -> None:
         term.send("\x0f/")
         term.settle()
         assert "/ filter" in place()[1]
+
+
+def test_without_colours_all_stands_in_the_terminals_own(terminal: Start, tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    FileStore(place).save(State("an old talk", id="old"))
+    with terminal("--model", "demo", "--store", str(place), env={**QUICK, "NO_COLOR": "1"}) as term:
+        term.wait("an old talk")
+        term.send("code\r")
+        term.wait("from collections import deque")
+        term.settle()
+        reversed_at_rest = {y for y, line in term.screen.buffer.items() for x in line if line[x].reverse and x < 28}
+        term.send("\x0f")  # the list
+        term.settle()
+        cursor = {y for y, line in term.screen.buffer.items() for x in line if line[x].reverse and x < 28}
+        assert len(cursor - reversed_at_rest) == 1, "the cursor of the list is seen"
+        term.send("\x10")  # the palette
+        term.settle()
+        term.send("\x1b\x1b[11~")  # F1
+        term.settle()
+    colours = re.findall(rb"\x1b\[(?:[\d;]*;)?(?:[34]8;[25];[\d;]+|[349][0-7]|10[0-7])m", term.raw)
+    assert colours == []
 
 
 def test_a_terminal_of_any_size(terminal: Start) -> None:

@@ -17,7 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
-from textual.filter import Monochrome, NoColor
+from textual.filter import DimFilter, Monochrome, NoColor
 from textual.geometry import Offset
 from textual.reactive import Reactive
 from textual.theme import Theme
@@ -30,6 +30,7 @@ from fireside_tui.control_filter import ControlFilter
 from fireside_tui.conversations import Conversation, explain
 from fireside_tui.driver import FiresideDriver
 from fireside_tui.looks import selection
+from fireside_tui.own_colours import OwnColours
 from fireside_tui.palette import FiresideCommands
 from fireside_tui.pointing import see_what_is_there
 from fireside_tui.safe_text import safe_line
@@ -94,6 +95,9 @@ class FiresideApp(App[int]):
         self._quit_asked = False
         self._task_of_run: asyncio.Task[Any] | None = None
         self._ending = self._warm = False
+        if self.no_color:
+            replaced = (NoColor, Monochrome, DimFilter)
+            self._filters[:] = [*(one for one in self._filters if not isinstance(one, replaced)), OwnColours()]
         if config.theme in self.available_themes:
             self.theme = config.theme
 
@@ -110,12 +114,6 @@ class FiresideApp(App[int]):
         variables = super().get_css_variables()
         variables.update(selection(variables))
         return variables
-
-    def watch_theme(self) -> None:
-        """Without colours: what Textual chose for the theme at the start would paint another one black on black."""
-        if self.no_color:
-            fit = NoColor if self.native_ansi_color else Monochrome
-            self._filters[:] = [fit() if isinstance(one, NoColor | Monochrome) else one for one in self._filters]
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's driver, with a sound way for pastes."""

@@ -175,7 +175,6 @@ class Chat(Pane, Vertical, Listener):
             elsewhere=elsewhere,
             today=clock.now(),
             show_thinking=self.show_thinking,
-            checkpoints={entry.seq: entry.text for entry in history if entry.kind == "checkpoint"},
         )
         if peeked is not None and not live and not elsewhere and peeked.ends(history):
             narrator, key, first = peeked.narrator, peeked.key, len(history) - len(peeked.entries)

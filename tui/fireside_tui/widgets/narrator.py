@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -86,9 +86,7 @@ class Narrator:
         *,
         today: datetime,
         show_thinking: bool = False,
-        checkpoints: Mapping[int, str] | None = None,
     ) -> None:
-        """`checkpoints`: the names of those that are told of elsewhere, by their place."""
         self.view = view
         self.show_thinking = show_thinking
         self._today = today.astimezone().date()
@@ -100,7 +98,6 @@ class Narrator:
         self._name = ""  # of the model that answers, where it is not Claude
         self._last_error = ""
         self._cut: str | None = None  # the item that ended before its reply was whole; why is told next
-        self._checkpoints = dict(checkpoints or {})
         self._passing: list[str] = []  # items that the next run takes away
 
     # -- a history
