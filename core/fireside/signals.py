@@ -19,61 +19,81 @@ _NUMBERS = [
     if (number := getattr(signal, name, None)) is not None
 ]
 """Signals whose handlers may raise."""
-_LOOPS = (os.path.dirname(asyncio.__file__), selectors.__file__)
+_STANDARD = os.path.dirname(os.__file__)
+_OURS = (os.path.dirname(__file__), os.path.dirname(asyncio.__file__), selectors.__file__)
 
 
 class Driver:
     """What a run knows of who drives it: the true cause of its end, where that is not what reaches it."""
 
-    __slots__ = ("cause",)
+    __slots__ = ("cause", "loop", "task")
 
     def __init__(self) -> None:
         self.cause: BaseException | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.task: asyncio.Task[Any] | None = None
+
+    def end(self, cause: BaseException) -> None:
+        """Ends the task where it may end. For signal handlers: it only notes, and wakes the loop."""
+        if self.cause is None:
+            self.cause = cause
+        if self.task is not None and self.loop is not None and not self.task.done() and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.task.cancel)
 
 
 @contextlib.contextmanager
-def end_by_signals(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], driver: Driver) -> Iterator[None]:
-    """The first Ctrl+C cancels the task, so that it ends where it may; the second is raised on the spot.
+def end_by_signals(driver: Driver) -> Iterator[None]:
+    """What a signal handler raises becomes the cause of the end, wherever the signal comes. Ctrl+C does the same; a second
+    one is raised on the spot.
 
-    What other handlers raise ends it, too, wherever they come: raised in asyncio's own code it would take a task's wake-up
-    with it, which is then waited for for ever, and in a weakref's callback nobody would hear of it.
+    Nothing is raised in the middle of this library's own steps, which would leave them half done, nor in asyncio's: there it
+    would take the wake-up of a task with it, which is then waited for for ever. In code of the user's own it is, so that
+    what blocks ends at once.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before = {number: handler for number in _NUMBERS if callable(handler := signal.getsignal(number))}
 
-    def end(error: BaseException) -> None:
-        if driver.cause is None and not task.done():
-            driver.cause = error
-            task.cancel()
-
-    def on_sigint(number: int, frame: FrameType | None) -> None:
-        if driver.cause is not None or task.done():
-            raise KeyboardInterrupt
-        driver.cause = KeyboardInterrupt()
-        loop.call_soon_threadsafe(task.cancel)
-
     def on_signal(number: int, frame: FrameType | None) -> None:
+        if before[number] is signal.default_int_handler:
+            if driver.cause is not None:
+                raise KeyboardInterrupt
+            driver.end(KeyboardInterrupt())
+            return
         try:
             before[number](number, frame)
         except BaseException as error:
-            if task.done():
-                raise
-            loop.call_soon_threadsafe(end, error)
-            if frame is None or not frame.f_code.co_filename.startswith(_LOOPS):
+            driver.end(error)
+            if _is_users(frame):
                 raise
 
-    setattr(on_sigint, "waits", True)  # noqa: B010  by itself, for the first time; mypy knows no such attribute
-    ours = {n: on_sigint if handler is signal.default_int_handler else on_signal for n, handler in before.items()}
-    for number, handler in ours.items():
-        signal.signal(number, handler)
+    left = dict(before)
     try:
+        for number in before:
+            signal.signal(number, on_signal)
         yield
     finally:
-        for number, handler in ours.items():
-            if signal.getsignal(number) is handler:
-                signal.signal(number, before[number])
+        while left:
+            try:
+                for number, handler in list(left.items()):
+                    del left[number]
+                    if signal.getsignal(number) is on_signal:
+                        signal.signal(number, handler)
+            except BaseException as error:  # of a signal that came just now, whose own handler stands again
+                driver.end(error)
+
+
+def _is_users(frame: FrameType | None) -> bool:
+    """Whether code of the user's own, or of another library, is at work there: nearest of all that is not Python's own."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(_OURS):
+            return False
+        if not file.startswith((_STANDARD, "<")) or "site-packages" in file:
+            return True
+        frame = frame.f_back
+    return True
 
 
 def from_signal_handler(error: BaseException) -> bool:
@@ -104,12 +124,9 @@ def undisturbed() -> Iterator[None]:
         else:
             came.append((number, frame))
 
-    handlers: dict[int, Any] = {
-        number: handler
-        for number in _NUMBERS
-        if callable(handler := signal.getsignal(number)) and not getattr(handler, "waits", False)
-    }
+    handlers: dict[int, Any] = {n: handler for n in _NUMBERS if callable(handler := signal.getsignal(n))}
     raised: BaseException | None = None
+    left = dict(handlers)
     try:
         _undisturbed = True
         for number in handlers:
@@ -117,9 +134,11 @@ def undisturbed() -> Iterator[None]:
         yield
     finally:
         _undisturbed = False
-        for number, handler in handlers.items():
+        while left:
             try:
-                signal.signal(number, handler)
+                for number, handler in list(left.items()):
+                    del left[number]
+                    signal.signal(number, handler)
             except BaseException as error:  # of one that came just now
                 raised = raised or error
         for number, frame in came:

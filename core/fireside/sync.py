@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from fireside.signals import Driver, end_by_signals, from_signal_handler
+from fireside.signals import Driver, end_by_signals
 
 T = TypeVar("T")
 
@@ -101,9 +101,27 @@ def drive(work: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
         raise TypeError(f"{name} can't be called inside a running event loop; await a{name} there")
     if (portal := _portal.get()) is not None and portal.pid == os.getpid():  # a forked child has no way to that loop
         return portal.ask(work, name)
+    driver = Driver()
+    error: BaseException | None = None
+    with end_by_signals(driver):
+        try:
+            result = _driven(work, driver)
+        except BaseException as raised:
+            error = raised
+    cause = driver.cause
+    if cause is not None and cause is not error:
+        for note in getattr(error, "__notes__", ()):
+            cause.add_note(note)
+        raise cause from (None if isinstance(error, asyncio.CancelledError) else error)
+    if error is not None:
+        raise error
+    return result
+
+
+def _driven(work: Callable[[], Coroutine[Any, Any, T]], driver: Driver) -> T:
     loop = asyncio.new_event_loop()
     try:
-        return _run(loop, work)
+        return _run(loop, work, driver)
     finally:
         try:
             _finish(loop)
@@ -120,45 +138,28 @@ def _in_loop() -> bool:
     return True
 
 
-def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    driver = Driver()
+def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any, T]], driver: Driver) -> T:
     context = contextvars.copy_context()
     context.run(_driver.set, driver)
     task = loop.create_task(context.run(work), context=context)
-    loop.set_exception_handler(lambda loop, told: _on_loop_error(loop, told, task, driver))
-    with end_by_signals(loop, task, driver):
-        try:
-            result = loop.run_until_complete(task)
-        except BaseException as error:
-            if not task.done():  # raised in the loop by a signal handler: the run is told, ends as it should and saves
-                driver.cause = error
-                task.cancel()
-                with contextlib.suppress(BaseException):
-                    loop.run_until_complete(task)
-                raise
-            if isinstance(error, asyncio.CancelledError) and driver.cause is not None:
-                cause = driver.cause
-                for note in getattr(error, "__notes__", ()):
-                    cause.add_note(note)
-                raise cause from None
-            if driver.cause is not None and driver.cause is not error:  # it came when nothing was waited for any more
-                raise driver.cause from error
-            raise
-        if driver.cause is not None:
-            raise driver.cause
-        return result
-
-
-def _on_loop_error(
-    loop: asyncio.AbstractEventLoop, told: dict[str, Any], task: asyncio.Task[Any], driver: Driver
-) -> None:
-    """A signal handler may raise inside a callback of the loop, which asyncio would log and forget: it ends the run."""
-    error = told.get("exception")
-    if error is None or not from_signal_handler(error):
-        loop.default_exception_handler(told)
-    elif driver.cause is None and not task.done():
-        driver.cause = error
+    loop.set_exception_handler(lambda loop, told: _on_loop_error(loop, told, driver))
+    driver.loop, driver.task = loop, task
+    if driver.cause is not None:  # a signal came before there was anything to cancel
         task.cancel()
+    try:
+        return loop.run_until_complete(task)
+    except BaseException as error:
+        if not task.done():  # raised in another task, or in a callback: this one ends as it should, and saves
+            driver.end(error)
+            with contextlib.suppress(BaseException):
+                loop.run_until_complete(task)
+        raise
+
+
+def _on_loop_error(loop: asyncio.AbstractEventLoop, told: dict[str, Any], driver: Driver) -> None:
+    """What a signal handler raises inside a callback, asyncio would log and forget: the run ends by it already."""
+    if (error := told.get("exception")) is None or error is not driver.cause:
+        loop.default_exception_handler(told)
 
 
 def _finish(loop: asyncio.AbstractEventLoop) -> None:
