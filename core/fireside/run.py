@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import warnings
 from collections.abc import AsyncIterator, Awaitable
 from typing import TYPE_CHECKING, Any
@@ -83,6 +84,14 @@ def need_message(state: State) -> None:
         raise ValueError("the State has no message yet: state.add_user_message(…) first")
 
 
+_inside: contextvars.ContextVar[frozenset[int]] = contextvars.ContextVar("fireside_inside", default=frozenset())
+
+
+def is_inside(state: State) -> bool:
+    """Whether this is a step of a run of the State, or of what else holds its lock; not one beside it."""
+    return id(state) in _inside.get()
+
+
 @contextlib.asynccontextmanager
 async def locked(agent: Agent, state: State) -> AsyncIterator[None]:
     """Holds the State's lock. Raises `StateInUseError` where a run has it, here or elsewhere."""
@@ -98,9 +107,11 @@ async def locked(agent: Agent, state: State) -> AsyncIterator[None]:
             state._running = True
     finally:
         state._begins = False
+    inside = _inside.set(_inside.get() | {id(state)})
     try:
         yield
     finally:
+        _inside.reset(inside)
         state._running = False
         await give_back(lock, inline=inline())
 

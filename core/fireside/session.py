@@ -90,7 +90,8 @@ class Session:
         own = self._to_add_to()
         made = own.checkpoint(message, state)
         self.store.save(own)  # it may come behind what another process added
-        return next(point for point in reversed(own.checkpoints) if (point.message, point.at) == (message, made.at))
+        same = (point for point in reversed(own.checkpoints) if (point.message, point.at) == (message, made.at))
+        return next(same, made)
 
     def checkpoints(self) -> Sequence[Checkpoint]:
         """The checkpoints, oldest first; each has `message`, `data` (the caller's state) and `at`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fireside.errors import ToolError
 from fireside.mcp import connected
 from fireside.messages import Json, ToolCall
-from fireside.run import close_others, locked, said_by_a_person, save, step_saved, tell, try_to_save, words
+from fireside.run import close_others, is_inside, locked, said_by_a_person, save, step_saved, tell, try_to_save, words
 from fireside.signals import from_signal_handler
 from fireside.state import State
 from fireside.sync import call as call_user
@@ -30,7 +30,7 @@ async def use_tools(agent: Agent, state: State) -> None:
     if not state.pending_calls:
         return
     async with contextlib.AsyncExitStack() as held:
-        if not state._running and agent.store is not None:
+        if not is_inside(state):
             await held.enter_async_context(locked(agent, state))
             close_others(state)
             await save(agent, state)  # brings a State that is behind its store up to date: calls may have run elsewhere

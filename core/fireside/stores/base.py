@@ -22,7 +22,7 @@ from fireside.messages import Json
 from fireside.signals import undisturbed
 from fireside.state import State
 from fireside.stores.quiet import no_gc
-from fireside.stores.record import Record, SavedState, newer
+from fireside.stores.record import Record, SavedState, moment_of, newer
 from fireside.values import need
 
 T = TypeVar("T")
@@ -117,7 +117,7 @@ class Store:
 
         Raises `LookupError` where there is none, `ValueError` for a wrong id or a newer format.
         """
-        with no_gc():  # from the bytes to the State: looking through all of it once, at the end, is enough
+        with undisturbed(), no_gc():  # from the bytes to the State: looking through it once, at the end, is enough
             return finish_now(self._load(state_id, inline=True))
 
     async def aload(self, state_id: str) -> State:
@@ -202,12 +202,23 @@ class Store:
 
     async def _refresh(self, state: State, *, inline: bool) -> None:
         """Brings a State that is at rest up to date with its store, as far as that takes nothing away from it."""
+        if inline:
+            with state._turns.wait(), undisturbed():
+                await self._refresh_now(state, inline=True)
+        else:
+            async with state._turns:
+                await self._refresh_now(state, inline=False)
+
+    async def _refresh_now(self, state: State, *, inline: bool) -> None:
         own = state._entries[state._saved :]
         if state._running or any(entry.kind not in REBASED for entry in own) or (own and not state._kept):
             return
         record: Record | None = await self._do("read", state.id, inline=inline)
         known = state._entries[state._saved - 1].seq + 1 if state._saved else 0
-        if record is not None and (record.next_seq > known or not state._kept):
+        if record is None:
+            return
+        another = None not in (born := moment_of(record.snapshot), ours := moment_of(state._label())) and born != ours
+        if record.next_seq > known or not state._kept or (another and not own):
             self._bind(state)
             state._rebase(record, self, own, held=await self._whether_held(state.id, inline=inline))
 

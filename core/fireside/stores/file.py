@@ -21,6 +21,7 @@ from fireside.errors import ConflictError, Holder
 from fireside.history import HistoryEntry
 from fireside.ids import check_id
 from fireside.messages import Json
+from fireside.signals import undisturbed
 from fireside.stores import file_removal as removal
 from fireside.stores import label as labels
 from fireside.stores import log as logs
@@ -330,7 +331,8 @@ class FileStore(Store):
     def list(self) -> List[SavedState]:
         """See `Store.list`. What has not changed since the last call is not read again."""
         try:
-            names, rows = self._listing.rows()
+            with undisturbed():
+                names, rows = self._listing.rows()
         except OSError as error:
             self._tell(error)
             raise
@@ -361,6 +363,10 @@ class FileStore(Store):
         except OSError as error:
             self._tell(error)
             raise
+        with undisturbed():
+            self._delete(state_id, folder)
+
+    def _delete(self, state_id: str, folder: str) -> None:
         lock = self._lock_as(state_id, brief=False)
         try:
             if aside := removal.move_aside(self._disk, self.path, folder):

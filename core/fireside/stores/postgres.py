@@ -18,6 +18,7 @@ from typing import TypeVar
 from fireside.errors import Holder, StateInUseError
 from fireside.ids import check_id
 from fireside.messages import Json
+from fireside.signals import undisturbed
 from fireside.stores import postgres_steps as steps
 from fireside.stores.base import Lock, NoLock, Store
 from fireside.stores.forks import leave_to_parent
@@ -77,11 +78,12 @@ class PostgresStore(Store):
 
     def delete(self, state_id: str) -> None:
         """See `Store.delete`."""
-        lock = self._lock_for_write(state_id)
-        try:
-            self._do_now(lambda again: steps.delete(state_id))
-        finally:
-            lock.release()
+        with undisturbed():
+            lock = self._lock_for_write(state_id)
+            try:
+                self._do_now(lambda again: steps.delete(state_id))
+            finally:
+                lock.release()
 
     def has_locks(self) -> bool:
         """Whether it was opened with locks."""

@@ -101,10 +101,16 @@ def newer(label: dict[str, Json] | None) -> bool:
     return label is not None and type(v := label.get("v")) is int and v > VERSION
 
 
+def moment_of(label: dict[str, Json] | None) -> datetime | None:
+    """When the State of a label was begun, whatever form that has there."""
+    born = born_of(label)
+    return None if born is None else datetime.fromisoformat(born)
+
+
 def same_state(state_id: str, stored: dict[str, Json] | None, label: dict[str, Json] | None) -> None:
     """Raises `LookupError` where the State that is stored was begun at another time than the one that is being saved: that
     one was deleted, and must not go on in one that got its id since."""
-    if None not in (born := born_of(stored), now := born_of(label)) and born != now:
+    if None not in (born := moment_of(stored), now := moment_of(label)) and born != now:
         raise LookupError(f"the State {state_id!r} was deleted, and another one has its id now")
 
 
@@ -119,4 +125,4 @@ def label_from_entries(state_id: str, entries: Iterable[dict[str, Json]], next_s
     return label_of(state_id, fold, next_seq)
 
 
-__all__ = ["Record", "SavedState", "as_it_runs", "label_from_entries", "newer", "same_state"]
+__all__ = ["Record", "SavedState", "as_it_runs", "label_from_entries", "moment_of", "newer", "same_state"]

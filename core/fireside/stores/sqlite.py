@@ -20,6 +20,7 @@ from fireside.errors import Holder
 from fireside.history import HistoryEntry
 from fireside.ids import check_id
 from fireside.messages import Json
+from fireside.signals import undisturbed
 from fireside.stores import sqlite_tables as tables
 from fireside.stores import tail
 from fireside.stores.base import Lock, NoLock, Store
@@ -172,7 +173,7 @@ class SQLiteStore(Store):
 
     def list(self) -> List[SavedState]:
         """See `Store.list`."""
-        with self._reading() as db, no_gc():
+        with undisturbed(), self._reading() as db, no_gc():
             if db is None:
                 return []
             rows = tables.rows(db, datetime.fromtimestamp(os.stat(self.path).st_mtime, UTC))
@@ -184,6 +185,10 @@ class SQLiteStore(Store):
         with self._reading() as db:
             if db is None or not db.execute("SELECT 1 FROM states WHERE id = ?", (state_id,)).fetchone():
                 return
+        with undisturbed():
+            self._delete(state_id)
+
+    def _delete(self, state_id: str) -> None:
         lock = self.lock(state_id)
         try:
             with self._transaction() as db:

@@ -11,6 +11,10 @@ END, END_BYTES = 600, 1 << 18
 """So much of it is looked at."""
 
 
+_BETWEEN = ("user", "notice", "title", "data", "checkpoint", "restore", "compact", "clear", "stop")
+"""Kinds of entries that may stand between two runs and leave nothing open."""
+
+
 def last_runs(rows: list[dict[str, Json]]) -> list[HistoryEntry]:
     """The entries from the first start of a run on.
 
@@ -28,6 +32,8 @@ def last_runs(rows: list[dict[str, Json]]) -> list[HistoryEntry]:
                 return []
             elif entry.kind == "stop" and entry.content.get("end"):
                 runs = False
+            elif not runs and entry.kind not in _BETWEEN:  # a step by hand, whose calls may be open
+                return []
             found.append(entry)
     except MALFORMED:
         return []
