@@ -173,13 +173,14 @@ class Connection:
         client, server = self._client, f"the MCP server {self.server.name!r}"
         if client is None or self._over.is_set():
             raise ToolError(f"(not run: the connection to {server} is lost)")
+        began, longest = anyio.current_time(), self.server.call_timeout
         try:
-            result = await client.call_tool(name, sound(args), read_timeout_seconds=self.server.call_timeout)
-        except ProtocolError as error:
-            if error.code == types.CONNECTION_CLOSED:
+            result = await client.call_tool(name, sound(args), read_timeout_seconds=longest)
+        except ProtocolError as error:  # of the server, or the SDK's own under the same numbers
+            if error.code == types.CONNECTION_CLOSED and (self._over.is_set() or error.message == "Connection closed"):
                 self.lost = True
                 raise ToolError(_unknown(f"the connection to {server} was lost before it answered")) from error
-            if error.code == types.REQUEST_TIMEOUT:
+            if error.code == types.REQUEST_TIMEOUT and longest and anyio.current_time() - began >= longest:
                 raise ToolError(_unknown(f"{server} did not answer in time")) from error
             if error.code == types.INVALID_REQUEST and error.message == "Session terminated":
                 self.lost = True  # it was started again, and knows this session no more

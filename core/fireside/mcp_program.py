@@ -28,6 +28,8 @@ from fireside.requests import sound
 END_ITSELF, END_ON_SIGTERM, END_ON_SIGKILL = 1.0, 0.5, 1.0
 """How many seconds a program gets to end when its input has ended, after SIGTERM, and after SIGKILL."""
 
+LAST_ANSWERS = 0.3
+"""How many seconds what a program wrote last may take to arrive, once it has ended."""
 LAST_WORDS = 4096
 """How many bytes are kept of what a program says beside the protocol."""
 LAST_LINES = 12
@@ -139,12 +141,19 @@ class Program(asyncio.SubprocessProtocol):
         """It closed a pipe; without stdin or stdout there is nothing to be had from it."""
         if fd != 2:
             self._by_itself = self._by_itself or not self._ending
-            self._send.close()
-            self._on_lost()
+            self._lose()
 
     def process_exited(self) -> None:
-        """It ended."""
+        """It ended. What it wrote last may still come; a child that holds its pipes open must not keep anybody waiting."""
         self._exited.set()
+        self._by_itself = self._by_itself or not self._ending
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._transport.get_pid(), signal.SIGTERM)  # its children; at once, while the number is surely its own
+        asyncio.get_running_loop().call_later(LAST_ANSWERS, self._lose)
+
+    def _lose(self) -> None:
+        self._send.close()
+        self._on_lost()
 
     def connection_lost(self, error: Exception | None) -> None:
         """It ended, and its pipes are closed."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import threading
+from contextlib import closing
+from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -12,6 +15,7 @@ from zlib import crc32
 import pytest
 from fireside import Agent, FileStore, Session, State, StateInUseError, Store, open_store, tool
 from fireside.stores import index
+from fireside.stores.sqlite import SQLiteStore
 from fireside.testing import FakeModel, tool_call
 
 
@@ -201,6 +205,19 @@ def test_a_deleted_state_does_not_go_on_in_one_that_got_its_id(tmp_path: Path, f
         assert store.save(mine.fork())  # nothing of it is lost
         theirs.add_user_message("still mine")
         assert store.save(theirs)
+
+
+def test_the_same_moment_in_another_form_is_no_other_state(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "a.db")
+    state = State("one", id="x")
+    store.save(state)
+    begun = state.created_at
+    for form in (begun.isoformat().replace("+00:00", "Z"), begun.astimezone(timezone(timedelta(hours=2))).isoformat()):
+        with closing(sqlite3.connect(store.path)) as db, db:
+            db.execute("UPDATE states SET created_at = ?", (form,))
+        state.add_user_message("more")
+        assert store.save(state)
+    store.close()
 
 
 def test_a_damaged_beginning_makes_no_other_state_of_it(tmp_path: Path) -> None:

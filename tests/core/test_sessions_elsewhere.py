@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,32 @@ def test_what_is_added_costs_no_second_look_at_all_of_it(tmp_path: Path, monkeyp
         here.save_state({"n": 2})
         here.checkpoint({"n": 2}, "second")
     assert [point.message for point in here.checkpoints()] == ["first", "second"]
+
+
+def test_one_that_was_deleted_and_begun_again_elsewhere_is_seen(place: str) -> None:
+    here = session(place)
+    assert worker(here, "old answer").start("old task") == "old answer"
+    here.store.delete("t")
+    assert worker(session(place), "new answer").start("new task") == "new answer"
+    assert worker(here).resume() == "new answer"
+    assert here.state.task == "new task"
+
+
+def test_a_look_in_one_thread_and_messages_in_another_go_together(place: str) -> None:
+    here = session(place)
+    here.save_state({})
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            here.checkpoints()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    for n in range(40):
+        here.state.add_user_message(f"message {n}")
+        here.store.save(here.state)
+    over.set()
+    thread.join()
+    said = [entry.text for entry in here.store.load("t").history if entry.kind == "user"]
+    assert said == [f"message {n}" for n in range(40)]

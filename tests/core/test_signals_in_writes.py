@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fireside import Agent, FileStore, RateLimitError, State, Store, tool
+from fireside import Agent, FileStore, RateLimitError, State, Store, sync, tool
 from fireside.signals import undisturbed
 from fireside.stores.sqlite import SQLiteStore
 from fireside.testing import FakeModel, tool_call
@@ -225,3 +225,28 @@ def test_what_a_handler_raises_ends_the_run_wherever_it_is_raised(where: str) ->
     assert raised == ([] if where == "in asyncio" else [True])
     assert [entry.text for entry in state.history if entry.kind == "tool_result"] == ["(aborted: SystemExit)"]
     assert "stop" in signal.getsignal(signal.SIGTERM).__qualname__  # type: ignore[union-attr]
+
+
+@pytest.mark.usefixtures("sigterm")
+@pytest.mark.parametrize("when", ["as it ends", "before it begins"])
+def test_a_signal_at_the_edge_of_a_run_is_raised_and_handlers_are_what_they_were(
+    tmp_path: Path, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def edge() -> None:
+        frame = sys._getframe()
+        while not frame.f_code.co_filename.endswith("sync.py"):
+            frame = frame.f_back  # type: ignore[assignment]
+        signal.getsignal(signal.SIGTERM)(signal.SIGTERM, frame)  # type: ignore[operator, misc]
+
+    place = "_finish" if when == "as it ends" else "_run"
+    inner = getattr(sync, place)
+    monkeypatch.setattr(sync, place, lambda *args: (edge(), inner(*args))[1])
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    state = State("t", id="x")
+    with pytest.raises(SystemExit):
+        Agent(FakeModel(["fine"]), store=FileStore(tmp_path)).run(state)
+    assert {number: signal.getsignal(number) for number in before} == before
+    if when == "as it ends":
+        assert FileStore(tmp_path).load("x").to_json() == state.to_json()
+        assert state.answer == "fine"
+    assert FileStore(tmp_path).holder("x") is None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fireside import Agent, FileStore, Record, State, StateInUseError, Store, open_store, tool
+from fireside import Agent, FileStore, Record, State, StateInUseError, Store, loop, open_store, tool
 from fireside.items import UNKNOWN_RESULT
 from fireside.testing import FakeHuman, FakeModel, tool_call
 
@@ -222,3 +223,52 @@ def test_a_tool_that_forks_can_run_an_agent_in_the_child(tmp_path: Path) -> None
 
     assert Agent(FakeModel([tool_call("fork"), "done"]), tools=[fork]).run(state := State("t")) == "done"
     assert results(state) == ["from the child"]
+
+
+@pytest.mark.parametrize("beside", ["use_tools", "run"])
+async def test_use_tools_beside_a_run_is_refused(tmp_path: Path, beside: str) -> None:
+    at_it, go = asyncio.Event(), asyncio.Event()
+    ran: list[int] = []
+
+    @tool
+    async def pay(n: int) -> str:
+        """Pays."""
+        ran.append(n)
+        at_it.set()
+        await go.wait()
+        return "paid"
+
+    agent = Agent(FakeModel([tool_call("pay", n=1), "done"]), tools=[pay], store=FileStore(tmp_path))
+    state = State("t", id="x")
+    if beside == "run":
+        first = asyncio.create_task(agent.arun(state))
+    else:
+        await agent.athink(state)
+        first = asyncio.create_task(agent.ause_tools(state))
+    await at_it.wait()
+    with pytest.raises(StateInUseError):
+        await agent.ause_tools(state)
+    go.set()
+    await first
+    assert ran == [1]
+
+
+async def test_a_loop_may_use_tools_in_threads_and_tasks_of_its_own(tmp_path: Path) -> None:
+    @tool
+    def pay() -> str:
+        """Pays."""
+        return "paid"
+
+    @loop(until=State.is_answered)
+    def sync_loop(agent: Agent, state: State) -> None:
+        agent.think(state)
+        agent.use_tools(state)
+
+    @loop(until=State.is_answered)
+    async def async_loop(agent: Agent, state: State) -> None:
+        await agent.athink(state)
+        await asyncio.create_task(agent.ause_tools(state))
+
+    for one in (sync_loop, async_loop):
+        agent = Agent(FakeModel([tool_call("pay"), "done"]), tools=[pay], loop=one, store=FileStore(tmp_path))
+        assert await agent.arun(State("t")) == "done"

@@ -92,6 +92,15 @@ def test_there_is_none_while_the_end_runs_or_was_left_open(place: Store) -> None
     assert place.peek("long") == []  # as after a kill: the end of the run is missing
 
 
+def test_there_is_none_where_a_step_by_hand_leaves_calls_open(place: Store) -> None:
+    state = told(place)
+    state.add_user_message("by hand")
+    assert place.save(state)
+    assert place.peek("long")
+    Agent(FakeModel([tool_call("look")]), tools=[look], store=place).think(state)
+    assert place.peek("long") == []
+
+
 @pytest.mark.parametrize(
     "change",
     [
