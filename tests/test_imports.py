@@ -32,10 +32,11 @@ def loaded_by(code: str) -> set[str]:
         "import fireside",
         "import fireside.testing",
         "from fireside import Agent; Agent('claude-sonnet-5-5'); Agent('demo')",
+        "from fireside import Agent, MCPServer; Agent('demo', mcp_servers=[MCPServer('a', command=['x'])])",
     ],
 )
 def test_the_library_loads_neither_the_sdk_nor_a_screen(code: str) -> None:
-    heavy = {"anthropic", "textual", "pydantic", "httpx2", "rich", "click", "psycopg", "pytest", "fireside_tui"}
+    heavy = {"anthropic", "textual", "pydantic", "httpx2", "rich", "click", "psycopg", "pytest", "fireside_tui", "mcp"}
     assert loaded_by(code) & heavy == set()
 
 

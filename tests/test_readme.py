@@ -83,3 +83,13 @@ def test_its_links_and_pictures_are_there() -> None:
         targets = [target for target in targets if not target.startswith("screenshots/")]
     for target in targets:
         assert os.path.exists(ROOT / target), target
+
+
+def test_the_map_of_contributing_has_every_room() -> None:
+    told = (ROOT / "CONTRIBUTING.md").read_text()
+    for package in ("core/fireside", "tui/fireside_tui"):
+        rooms = {path.stem for path in (ROOT / package).glob("*.py")} - {"__init__"}
+        folders = {f"{path.parent.name}/" for path in (ROOT / package).glob("*/__init__.py")}
+        known = set(re.findall(r"`([\w/]+?)(?:\.py)?`", told))
+        families = tuple(re.findall(r"`(\w+_)…`", told))
+        assert {room for room in rooms | folders if room not in known and not room.startswith(families)} == set()

@@ -313,6 +313,10 @@ class TestRefusals:
             ({"tools": [{**TOOL, "name": "x" * 129}]}, "tools.0.custom.name: String should match pattern"),
             ({"tools": [TOOL, TOOL]}, "Tool names must be unique"),
             ({"tools": [{"name": "x"}]}, "tools.0.custom.input_schema: Field required"),
+            (
+                {"tools": [{"name": "x", "input_schema": {"type": "object", "oneOf": []}}]},
+                "input_schema does not support oneOf, allOf, or anyOf at the top level",
+            ),
             ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, "thinking.type"),
             (
                 {

@@ -14,6 +14,7 @@ from fireside.errors import (
     ContextTooLongError,
     FiresideError,
     Holder,
+    MCPError,
     OverloadedError,
     ProviderError,
     RateLimitError,
@@ -24,6 +25,7 @@ from fireside.errors import (
 from fireside.fold import Checkpoint
 from fireside.history import HistoryEntry
 from fireside.loop import Loop, default_loop, loop
+from fireside.mcp import MCPServer
 from fireside.messages import Image, Message, Reply, Text, Thinking, ToolCall, ToolResult, Usage
 from fireside.models import DEFAULT_MODEL, Model
 from fireside.reporter import Reporter
@@ -50,6 +52,8 @@ __all__ = [
     "Holder",
     "Image",
     "Loop",
+    "MCPError",
+    "MCPServer",
     "Message",
     "Model",
     "OverloadedError",

@@ -12,6 +12,7 @@ from fireside import think as _think
 from fireside import use_tools as _use_tools
 from fireside.history import HistoryEntry
 from fireside.loop import Loop, default_loop
+from fireside.mcp import MCPServer, servers_of
 from fireside.messages import ToolCall
 from fireside.models import DEFAULT_MODEL, Model, resolve
 from fireside.reporter import Reporter
@@ -47,6 +48,7 @@ class Agent:
         model: a name such as `"claude-sonnet-5"`, `"demo"` (offline), or an object with the `Model` protocol.
         system: the system prompt.
         tools: functions or `Tool`s that the model may call.
+        mcp_servers: `MCPServer`s whose tools it may call, too.
         loop: what a run repeats; see `loop`.
         store: where each State is saved as its run goes.
         session: a `Session`, in place of a store; `start` and `resume` use it.
@@ -75,6 +77,7 @@ class Agent:
         *,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] = (),
+        mcp_servers: Iterable[MCPServer] = (),
         loop: Loop = default_loop,
         store: Store | None = None,
         session: Session | None = None,
@@ -95,6 +98,7 @@ class Agent:
     ) -> None:
         given = {key: value for key, value in locals().items() if key not in ("self", "__class__")}
         given["tools"] = tuple(tools)
+        given["mcp_servers"] = servers_of(mcp_servers)
         for key, (kind, what) in _KINDS.items():
             if given[key] is not None:
                 need(given[key], kind, f"{key} is {what}")
@@ -130,7 +134,8 @@ class Agent:
         self._given = given
         self.model = resolve(model, base_url=base_url, api_key=api_key)
         self.system = system
-        self.tools = {tool.name: tool for tool in made}
+        self.own_tools = {tool.name: tool for tool in made}
+        self.mcp_servers = given["mcp_servers"]
         self.loop = loop
         self.store = store
         self.session = session
@@ -148,6 +153,20 @@ class Agent:
         self._made = True
 
     @property
+    def tools(self) -> dict[str, Tool]:
+        """What the model may call now: its own tools, and those of the MCP servers to which there is a connection.
+
+        Where one of its own has the name of a server's, it stands in its place.
+        """
+        if not self.mcp_servers:
+            return self.own_tools
+        out = dict(self.own_tools)
+        for server in self.mcp_servers:
+            for name, tool in server._tools_here().items():
+                out.setdefault(name, tool)
+        return out
+
+    @property
     def context_window(self) -> int:
         """The model's limit, in tokens: as set, else what the model knows of itself."""
         info = getattr(self.model, "info", None)
@@ -159,7 +178,8 @@ class Agent:
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
-        return f"Agent({self.model.name!r}, name={self.name!r}, tools={list(self.tools)})"
+        servers = f", mcp_servers={[server.name for server in self.mcp_servers]}" if self.mcp_servers else ""
+        return f"Agent({self.model.name!r}, name={self.name!r}, tools={list(self.own_tools)}{servers})"
 
     def copy(self, **changes: Any) -> Agent:
         """Another Agent with some settings changed. Raises `TypeError` for a setting that there is none of."""
@@ -233,7 +253,7 @@ class Agent:
     async def astart(self, task: str) -> Any:
         """`start`, for a running event loop."""
         session = self._need_session("start")
-        state = await session.astate()
+        state = await session._fresh()
         if state.context:
             raise ValueError(
                 f"the session {session.session_id!r} has a task already: agent.resume() continues it, "
@@ -252,12 +272,15 @@ class Agent:
     async def aresume(self) -> Any:
         """`resume`, for a running event loop."""
         session = self._need_session("resume")
-        state = await session.astate()
+        state = await session._fresh()
         if not state.context:  # also where it went back to a checkpoint from before its start
             raise LookupError(
                 f"there is no task in the session {session.session_id!r} to resume: agent.start(task) begins one"
             )
         if (state.is_answered() or state.is_finished()) and not state.pending_calls:
+            if state._fold.run_open and state.status == "interrupted":  # killed between the answer and the run's end
+                state._end_dead_run()
+                await self.asave(state)
             return state.answer
         return await self.arun(state)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from fireside.errors import ProviderError
 from fireside.history import HistoryEntry
 from fireside.items import Results, messages_of
-from fireside.messages import Json, Message, Text, Usage
-from fireside.requests import Request, build
+from fireside.mcp import connected
+from fireside.messages import Json, Message, Reply, Text, Usage
+from fireside.requests import build
 from fireside.run import save_before_think, step_saved, tell
 from fireside.state import State
 from fireside.think import ask_model, settings_of
@@ -40,7 +41,7 @@ async def compact(agent: Agent, state: State, instructions: str | None = None) -
         return None
     await save_before_think(agent, state)
     prompt = SUMMARY_PROMPT + (f"\n\n{instructions}" if instructions else "")
-    reply = await ask_model(agent, state, _side_request(agent, messages_of(items[:kept]), prompt))
+    reply = await _side_reply(agent, state, messages_of(items[:kept]), prompt)
     summary = reply.text.strip()
     if not summary:
         state._append("ask", {"prompt": prompt, "answer": None, "usage": reply.usage.to_json()}, is_error=True)
@@ -66,7 +67,7 @@ async def ask(agent: Agent, state: State, prompt: str, returns: Any = str) -> An
     if not need(prompt, str, "a question is a str").strip():
         raise ValueError("the question is empty")
     if returns is str:
-        reply = await ask_model(agent, state, _side_request(agent, state._fold.messages(), prompt))
+        reply = await _side_reply(agent, state, state._fold.messages(), prompt)
         answer: Any = reply.text
         saved: Json = answer
         usage = reply.usage
@@ -85,7 +86,7 @@ async def _ask_typed(agent: Agent, state: State, prompt: str, returns: Any) -> t
     question = f"{prompt}\n\nAnswer with one JSON value alone, no other words, that fits this JSON Schema:\n{schema}"
     usage = Usage()
     for last_try in (False, True):
-        reply = await ask_model(agent, state, _side_request(agent, state._fold.messages(), question))
+        reply = await _side_reply(agent, state, state._fold.messages(), question)
         usage += reply.usage
         try:
             answer = adapter.validate_json(_json_in(reply.text))
@@ -106,6 +107,10 @@ def _json_in(text: str) -> str:
     return text.strip()
 
 
-def _side_request(agent: Agent, messages: Iterable[tuple[Message, HistoryEntry | None]], prompt: str) -> Request:
-    # The tools go along: an API refuses calls and results in a conversation without them, and the cache stays warm.
-    return build([*messages, (Message("user", (Text(prompt),)), None)], **settings_of(agent))
+async def _side_reply(
+    agent: Agent, state: State, messages: Iterable[tuple[Message, HistoryEntry | None]], prompt: str
+) -> Reply:
+    asked = [*messages, (Message("user", (Text(prompt),)), None)]
+    async with connected(agent.mcp_servers):
+        # The tools go along: an API refuses calls and results in a conversation without them, and the cache stays warm.
+        return await ask_model(agent, state, build(asked, **settings_of(agent)))

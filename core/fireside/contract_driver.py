@@ -189,8 +189,9 @@ def row(seq: int, content: Json = "words", kind: str = "user", **rest: Json) -> 
 
 def label(id: str, task: str = "words", minute: int = 0, **rest: Json) -> Row:
     """A label, as a State makes it."""
-    at = f"2026-01-01T00:{minute:02}:00+00:00"
-    return {"v": VERSION, "id": id, "entries": 1, "turn": 0, "task": task, "created_at": at, "updated_at": at, **rest}
+    begun, moved = (f"2026-01-01T00:{at:02}:00+00:00" for at in (0, minute))
+    times: Row = {"created_at": begun, "updated_at": moved}
+    return {"v": VERSION, "id": id, "entries": 1, "turn": 0, "task": task, **times, **rest}
 
 
 def with_open_call(id: str, name: str = "send_mail") -> State:

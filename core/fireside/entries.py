@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 from fireside.fold import Fold
 from fireside.history import VERSION, HistoryEntry
 from fireside.items import UNKNOWN_RESULT
-from fireside.label import label_of
-from fireside.messages import Json, ToolCall
+from fireside.label import born_of, label_of
+from fireside.messages import Json, ToolCall, plain_str
 from fireside.replay import missing_notice, replay, untold
 from fireside.requests import Requests
 from fireside.turns import Turns
@@ -45,7 +45,10 @@ class Entries:
         # The stores' part: where the State is kept, and how many of its entries are there.
         self._store: Store | None = None
         self._saved = 0
+        self._born: str | None = None  # when it was begun, as its label says: what it is known by beside its id
         self._kept = False  # the store has it, though maybe with no entry that can be read
+        self._held = False  # somebody held its lock when it was loaded
+        self._begins = False  # a run of this very object is about to get the lock
         self._running = False  # a run of this process holds the lock, for this very object
         self._foreign = (
             -1
@@ -56,6 +59,8 @@ class Entries:
         self._turns = Turns()  # its saves, one at a time
 
     def _append(self, kind: str, content: Json = None, **rest: Any) -> HistoryEntry:
+        if isinstance(content, str):
+            content = plain_str(content)
         with self._guard:
             origin = None
             if not self._entries:
@@ -138,10 +143,20 @@ class Entries:
             self._replay(*kept)
             self._note_data()
 
-    def _replay(self, *entries: HistoryEntry) -> None:
+    def _replay(self, *entries: HistoryEntry) -> tuple[list[range], list[ToolCall]]:
+        """Takes entries that were in a history before; what a load would find missing among them, and calls without theirs."""
+        missing: list[range] = []
+        lone: list[ToolCall] = []
         for entry in entries:
-            self._fold.take(entry)  # what was skipped before is skipped here, too
+            expected = self._entries[-1].seq + 1 if self._entries else 0
+            if entry.seq > expected:
+                missing.append(range(expected, entry.seq))
+            if not self._fold.take(entry):  # what was skipped before is skipped here, too
+                missing.append(range(entry.seq, entry.seq + 1))
+                if entry.kind == "tool_result" and entry.call is not None:
+                    lone.append(entry.call)
             self._entries.append(entry)
+        return missing, lone
 
     @classmethod
     def _from_record(cls, id: str, record: Record, store: Store, *, held: bool) -> Self:
@@ -153,27 +168,30 @@ class Entries:
         state._setup(id)
         state._store = store
         state._loaded = True
-        missing, state._next_seq = replay(id, record, state._fold, state._entries)
+        state._born = born_of(record.snapshot)
+        missing, state._next_seq, lone = replay(id, record, state._fold, state._entries)
         state._saved = len(state._entries)
-        state._kept = True
+        state._kept, state._held = True, held
         state._take_data()
-        if not held:
-            state._close_cut_off(missing)
+        if held:
+            state._foreign = state._fold.turn
+        else:
+            state._close_cut_off(missing, lone)
         return state
 
-    def _close_cut_off(self, missing: list[range]) -> None:
+    def _close_cut_off(self, missing: Iterable[range] = (), lone: Iterable[ToolCall] = ()) -> None:
         """What a run that died left open: calls without a result, and steps that can't be read."""
         waiting = self._fold.unasked
         if unheard := untold(missing, self._fold.told_missing):
-            self._append("notice", missing_notice(unheard, self._fold), closing=True)
+            self._append("notice", missing_notice(unheard, [*self._fold.pending, *lone]), closing=True)
         self._close_calls(UNKNOWN_RESULT, [call for call in self._fold.pending if call not in waiting])
 
     def _rebase(self, record: Record, store: Store, own: list[HistoryEntry], *, held: bool) -> None:
         """Takes what another writer added, and puts one's own new entries behind it. `held`: that one may be running it."""
         fresh = self._from_record(self._id, record, store, held=held)
         with self._guard:
-            if held and fresh._fold.turn != self._fold.turn:
-                self._foreign = fresh._fold.turn
+            if fresh._fold.turn != self._fold.turn:
+                self._foreign = fresh._foreign
             unsaved = {key: value for key, value in self._data.items() if not self._is_noted(key, value)}
             removed = self._data_saved.keys() - self._data.keys()
             for entry in own:
@@ -181,6 +199,7 @@ class Entries:
                 fresh._next_seq += 1
             self._entries[:] = fresh._entries
             self._fold, self._next_seq, self._saved = fresh._fold, fresh._next_seq, fresh._saved
+            self._born, self._kept, self._held = fresh._born, True, held
             self._take_data()
             self._data.update(unsaved)
             for key in removed:
@@ -188,7 +207,10 @@ class Entries:
 
     def _label(self) -> dict[str, Json]:
         """What a list shows, small whatever the length."""
-        return label_of(self._id, self._fold, self._next_seq)
+        label = label_of(self._id, self._fold, self._next_seq)
+        if self._born is not None:
+            label["created_at"] = self._born
+        return label
 
 
 __all__ = ["Entries"]

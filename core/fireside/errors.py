@@ -52,6 +52,10 @@ class ContextTooLongError(ProviderError):
     """The conversation no longer fits into the model's context window."""
 
 
+class MCPError(FiresideError):
+    """An MCP server can't be reached, or gives no tools; the message names it and says why."""
+
+
 class StateInUseError(FiresideError):
     """Another run holds the State: `state_id`, and what is known of the `holder` (host, process, since)."""
 

@@ -51,4 +51,13 @@ def label_of(id: str, fold: Fold, next_seq: int) -> dict[str, Json]:
     return label
 
 
+def born_of(label: dict[str, Json] | None) -> str | None:
+    """When the State of a label was begun, as it stands there; `None` where it does not tell."""
+    born = None if label is None else label.get("created_at")
+    try:
+        return born if born and datetime.fromisoformat(born).tzinfo is not None else None
+    except (TypeError, ValueError):
+        return None
+
+
 _told = lru_cache(256)(datetime.isoformat)  # a save asks for the same time again and again

@@ -23,7 +23,7 @@ class Text:
 
     def to_json(self) -> dict[str, Json]:
         """`{"type": "text", "text": …}`."""
-        return {"type": "text", "text": self.text}
+        return {"type": "text", "text": plain_str(self.text)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +169,11 @@ def call_from_json(raw: Mapping[str, Json], n: int) -> ToolCall:
     made: Any = _CallInTheMaking(id, name, args, n, raw.get("unreadable"))
     made.__class__ = ToolCall
     return made  # type: ignore[no-any-return]
+
+
+def plain_str(text: str) -> str:
+    """The very text, of a `StrEnum`'s member or another `str` with a class of its own: it is what JSON makes of it."""
+    return text if type(text) is str else str.__str__(text)
 
 
 def word(value: Json) -> str:

@@ -30,6 +30,7 @@ NO_OUTPUT = "(no output)"
 
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]", re.ASCII)
 _NAME_LENGTH = 128
+_NOT_AT_THE_TOP = ("allOf", "anyOf", "oneOf")
 # What a picture of each accepted kind begins with; the API compares it with the media type.
 _PICTURES = {
     "image/png": b"\x89PNG\r\n\x1a\n",
@@ -106,12 +107,20 @@ def tool_name(name: str) -> str:
 
 
 def sendable_tools(tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
-    """The tools with names that match the API's pattern, each there once (the first wins), and schemas of objects."""
+    """The tools with names that match the API's pattern, each there once (the first wins), and schemas of objects.
+
+    The API refuses `anyOf` and the like at the top of a schema, which servers say "one of these" with: a description may
+    say anything.
+    """
     out: dict[str, ToolSpec] = {}
     for tool in tools:
-        name = tool_name(tool.name)
+        name, description = tool_name(tool.name), tool.description
         schema = tool.schema if tool.schema.get("type") == "object" else {**tool.schema, "type": "object"}
-        out.setdefault(name, ToolSpec(name, _sound(tool.description), _sound_json(schema)[0]))
+        if refused := {key: schema[key] for key in _NOT_AT_THE_TOP if key in schema}:
+            schema = {key: value for key, value in schema.items() if key not in refused}
+            told = _sound_json(refused)[1].decode()
+            description = f"{description}\n\nThe arguments also fit this JSON Schema: {told}".lstrip()
+        out.setdefault(name, ToolSpec(name, _sound(description), _sound_json(schema)[0]))
     return tuple(out.values())
 
 
@@ -336,6 +345,11 @@ def _sound(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def sound(value: Json) -> Json:
+    """The value itself where every server can read its JSON, else a copy without lone surrogates, NaN and infinity."""
+    return _sound_json(value)[0]
 
 
 _dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import warnings
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
 from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ResumeWarning, StateInUseError
 from fireside.history import HistoryEntry
 from fireside.loop import default_loop
+from fireside.mcp import connected
 from fireside.messages import Json
 from fireside.reporter import Reporter
 from fireside.state import State
@@ -64,11 +65,16 @@ async def step_saved(agent: Agent, state: State) -> None:
 
 
 async def save_before_think(agent: Agent, state: State) -> None:
-    """What a request rests on is saved before it leaves: with `save_every` above 1, a person's message at least."""
-    if agent.save_every == 1 or any(entry.kind == "user" for entry in state._entries[state._saved :]):
+    """What a request rests on is saved before it leaves: with `save_every` above 1, what a person said at least."""
+    if agent.save_every == 1 or said_by_a_person(state):
         await save(agent, state)
     else:
         state.record_data()
+
+
+def said_by_a_person(state: State) -> bool:
+    """Whether something that a person said, or answered, is not saved yet."""
+    return any(entry.kind in ("user", "human") for entry in state._entries[state._saved :])
 
 
 def need_message(state: State) -> None:
@@ -77,21 +83,38 @@ def need_message(state: State) -> None:
         raise ValueError("the State has no message yet: state.add_user_message(…) first")
 
 
+@contextlib.asynccontextmanager
+async def locked(agent: Agent, state: State) -> AsyncIterator[None]:
+    """Holds the State's lock. Raises `StateInUseError` where a run has it, here or elsewhere."""
+    if state._running:
+        raise StateInUseError(state.id)
+    state._begins = True
+    try:
+        lock = NoLock() if agent.store is None else await agent.store._lock_for_run(state, inline=inline())
+        with state._guard:  # a store without locks lets two of them come here
+            if state._running:
+                lock.release()
+                raise StateInUseError(state.id)
+            state._running = True
+    finally:
+        state._begins = False
+    try:
+        yield
+    finally:
+        state._running = False
+        await give_back(lock, inline=inline())
+
+
 async def run(agent: Agent, state: State) -> Any:
     """Runs the loop to its stop; the answer."""
     if state._running:
         raise StateInUseError(state.id)
     if agent.loop is default_loop and not state.is_finished():  # another loop may add the message itself
         need_message(state)
-    lock = NoLock() if agent.store is None else await agent.store._lock_for_run(state, inline=inline())
-    with state._guard:  # a store without locks lets two of them come here
-        if state._running:
-            lock.release()
-            raise StateInUseError(state.id)
-        state._running = True
-    try:
+    async with locked(agent, state), contextlib.AsyncExitStack() as servers:  # closed when all is saved and told
         await _open(agent, state)
         try:
+            await servers.enter_async_context(connected(agent.mcp_servers))
             by = await agent.loop.run(agent, state)
         except BaseException as error:
             await _end_early(agent, state, error)
@@ -104,16 +127,18 @@ async def run(agent: Agent, state: State) -> Any:
             raise
         await tell(agent, "on_run_end", state, None)
         return state.answer
-    finally:
-        state._running = False
-        await give_back(lock, inline=inline())
+
+
+def close_others(state: State) -> None:
+    """The lock is ours: what is open in it was left open by a run that is dead, or by another writer. It must not run here."""
+    if state._fold.run_open or state._foreign == state._fold.turn:
+        state._close_cut_off()
 
 
 async def _open(agent: Agent, state: State) -> None:
     """Records the run's start and saves it, all or nothing: a State whose id is taken stays as it was."""
     changes = _changes(agent, state) if state._loaded else {}
-    if state._fold.run_open:  # the lock is ours, so that run is dead: what it left open must not run again
-        state._close_cut_off([])
+    close_others(state)
     start = len(state._entries)
     if agent.store is not None and state._saved:
         await save(agent, state)  # what the person said, behind what another process may have added
@@ -188,7 +213,8 @@ def fingerprint(agent: Agent) -> dict[str, Json]:
         "name": agent.name,
         "model": agent.model.name,
         "system": hashlib.sha256(system.encode("utf-8", "surrogatepass")).hexdigest()[:16] if system else None,
-        "tools": sorted(agent.tools),
+        "tools": sorted(agent.own_tools),
+        "mcp_servers": sorted(server.name for server in agent.mcp_servers),
     }
 
 
@@ -196,6 +222,7 @@ def _changes(agent: Agent, state: State) -> dict[str, tuple[Json, Json]]:
     saved = state._fold.agent
     if saved is None:
         return {}
+    saved = {"mcp_servers": [], **saved}  # older versions knew none
     now = fingerprint(agent)
     changes = {key: (saved.get(key), now[key]) for key in now if saved.get(key) != now[key]}
     if "system" in changes:

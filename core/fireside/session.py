@@ -72,41 +72,56 @@ class Session:
                 self._state = State(id=self.session_id)
         return self._state
 
+    async def _fresh(self) -> State:
+        """`astate`, as its store has it now: another process may have gone on with it."""
+        state = await self.astate()
+        await self.store._refresh(state, inline=inline())
+        return state
+
+    def _now(self) -> State:
+        return drive(self._fresh, "state")
+
+    def _to_add_to(self) -> State:
+        """The State, for what goes behind whatever others added: a save sees to that, without reading all of it again."""
+        return self.state if self.state._kept else self._now()
+
     def checkpoint(self, state: Json = None, message: str = "") -> Checkpoint:
         """Records a checkpoint of the conversation, named `message`, with the caller's own `state`; saved at once."""
-        made = self.state.checkpoint(message, state)
-        self.store.save(self.state)  # it may come behind what another process added
-        return next(
-            point for point in reversed(self.state.checkpoints) if (point.message, point.at) == (message, made.at)
-        )
+        own = self._to_add_to()
+        made = own.checkpoint(message, state)
+        self.store.save(own)  # it may come behind what another process added
+        return next(point for point in reversed(own.checkpoints) if (point.message, point.at) == (message, made.at))
 
     def checkpoints(self) -> Sequence[Checkpoint]:
         """The checkpoints, oldest first; each has `message`, `data` (the caller's state) and `at`."""
-        return self.state.checkpoints
+        return self._now().checkpoints
 
     def resume_from_checkpoint(self, message: str | None = None) -> Any:
         """Goes back to the latest checkpoint, or the latest one named `message`; the `state` that it holds.
 
         Raises `LookupError` where there is none, `ValueError` while a run of the session is open.
         """
-        found = [point for point in self.state.checkpoints if message is None or point.message == message]
+        state = self._now()
+        found = [point for point in state.checkpoints if message is None or point.message == message]
         if not found:
             named = f" named {message!r}" if message is not None else ""
             raise LookupError(f"the session {self.session_id!r} has no checkpoint{named}")
-        self.state.restore(found[-1])
-        self.store.save(self.state)
+        state.restore(found[-1])
+        self.store.save(state)
         return found[-1].data
 
     def save_state(self, state: dict[str, Json]) -> None:
         """Keeps the caller's own dict with the session, saved at once. Raises `TypeError` for what is no JSON."""
         if not isinstance(state, dict):
             raise TypeError(f"save_state takes a dict, not {type(state).__name__}")
-        self.state.data[STATE_KEY] = json.loads(dumps(state, "the state"))  # as it is now, whatever becomes of the dict
-        self.store.save(self.state)
+        kept = json.loads(dumps(state, "the state"))  # as it is now, whatever becomes of the dict
+        own = self._to_add_to()
+        own.data[STATE_KEY] = kept
+        self.store.save(own)
 
     def restore_state(self) -> dict[str, Json] | None:
         """A copy of the dict that `save_state` kept last; `None` where there is none."""
-        kept: dict[str, Json] | None = copied(self.state.data.get(STATE_KEY))
+        kept: dict[str, Json] | None = copied(self._now().data.get(STATE_KEY))
         return kept
 
     @staticmethod
@@ -124,7 +139,9 @@ def _store_of(persistence: str | Store) -> Store:
     if persistence == "postgres":
         for name in POSTGRES_VARIABLES:
             if address := os.environ.get(name):
-                return open_store(address)
+                from fireside.stores.postgres import PostgresStore
+
+                return PostgresStore(address)  # also in libpq's other form, "host=… dbname=…"
         raise ValueError(f"persistence='postgres' takes its address from {' or '.join(POSTGRES_VARIABLES)}: set one")
     if persistence in ("file", "sqlite"):
         from platformdirs import user_data_path

@@ -92,7 +92,7 @@ class State(Entries):
     def answer(self) -> Any:
         """What `finish` was given, else the text of the last reply without tool calls, else `None`."""
         fold = self._fold
-        if not fold.finished:
+        if not fold.finished or fold.finish_answer is None:
             return fold.last_answer
         saved, live = self._live_answer
         return live if saved is not None and saved is fold.finish_answer else copied(fold.finish_answer)
@@ -138,9 +138,16 @@ class State(Entries):
     def status(self) -> Status:
         """Where the conversation stands: see `fireside.label.Status`. It asks the lock where a run is open."""
         status = self.stored_status
-        if status == "running" and not self._running and not (self._store and self._store.holder(self._id)):
-            return "interrupted"
-        return status
+        if status != "running" or self._running or self._is_held():
+            return status
+        return "interrupted"
+
+    def _is_held(self) -> bool:
+        """Whether somebody holds its lock; of a store that can be asked in an event loop alone, as of the load."""
+        store = self._store
+        if store is None or store._own("holder"):
+            return store is not None and store.holder(self._id) is not None
+        return self._held
 
     @property
     def stored_status(self) -> Status:
@@ -276,6 +283,9 @@ class State(Entries):
     def _place_of(self, checkpoint: Checkpoint) -> int:
         """Its `seq` now: another one than it had, where entries of another writer came before it. -1: it is none of these."""
         made = checkpoint.message, checkpoint.at
+        there = self._fold.checkpoints.get(checkpoint.seq)
+        if there is not None and (there.message, there.at) == made:
+            return checkpoint.seq
         return next((seq for seq, one in self._fold.checkpoints.items() if (one.message, one.at) == made), -1)
 
     def fork(self, id: str | None = None, at: int | None = None) -> State:
@@ -298,9 +308,11 @@ class State(Entries):
             return fork
         now = datetime.now(UTC)
         parent = {"id": self._id, "seq": taken[-1].seq, "at": now.isoformat()}
-        fork._replay(replace(taken[0], origin={"v": VERSION, "id": new, "fork": parent}), *taken[1:])
+        first = replace(taken[0], origin={"v": VERSION, "id": new, "fork": parent})
+        missing, lone = fork._replay(first, *taken[1:])
         fork._take_data()
         fork._next_seq = taken[-1].seq + 1
+        fork._close_cut_off(missing, lone)
         fork._close_calls(UNKNOWN_RESULT)
         if fork._fold.run_open:
             fork._end_dead_run()

@@ -1,4 +1,4 @@
-"""The sync names: one implementation, the async one, is driven from here. It knows no other room.
+"""The sync names: one implementation, the async one, is driven from here. It knows signals alone.
 
 Three situations. No event loop runs: one is made for the call. The call comes from a worker thread of a run (a sync tool,
 a sync loop function): it goes to that run's loop. A loop runs in this very thread: `TypeError` that names the twin.
@@ -10,23 +10,14 @@ import asyncio
 import contextlib
 import contextvars
 import inspect
-import signal
+import os
 import threading
-import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from fireside.signals import Driver, end_by_signals, from_signal_handler
+
 T = TypeVar("T")
-
-
-class Driver:
-    """What a run knows of who drives it: the true cause of its end, where that is not what reaches it."""
-
-    __slots__ = ("cause",)
-
-    def __init__(self) -> None:
-        self.cause: BaseException | None = None
-
 
 _driver: contextvars.ContextVar[Driver | None] = contextvars.ContextVar("fireside_driver", default=None)
 
@@ -37,10 +28,11 @@ class Portal:
     What the thread asked for ends with it: a request under way must not go on in a run that is over.
     """
 
-    __slots__ = ("loop", "open", "tasks")
+    __slots__ = ("loop", "open", "pid", "tasks")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        self.pid = os.getpid()
         self.open = True
         self.tasks: set[asyncio.Task[Any]] = set()
 
@@ -75,24 +67,39 @@ class Portal:
 _portal: contextvars.ContextVar[Portal | None] = contextvars.ContextVar("fireside_portal", default=None)
 
 
+def loop_here() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs in this thread, or that of the run which this thread works for."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        portal = _portal.get()
+        return portal.loop if portal is not None else None
+
+
 def inline() -> bool:
     """Whether blocking stores may be called in place: a sync name made the loop, and nobody else is waiting for it."""
     return _driver.get() is not None
 
 
 def true_cause(error: BaseException) -> BaseException:
-    """What ended a run: a signal handler's exception reaches the tasks of a loop as a cancellation."""
+    """What ended a run: a signal handler's exception reaches the tasks of a loop as a cancellation.
+
+    Where a user drives the loop, `asyncio.run` cancels them while that exception goes through it: it is then the context
+    of the cancellation.
+    """
+    if not isinstance(error, asyncio.CancelledError):
+        return error
     driver = _driver.get()
-    if isinstance(error, asyncio.CancelledError) and driver is not None and driver.cause is not None:
+    if driver is not None and driver.cause is not None:
         return driver.cause
-    return error
+    return error.__context__ if isinstance(error.__context__, KeyboardInterrupt | SystemExit) else error
 
 
 def drive(work: Callable[[], Coroutine[Any, Any, T]], name: str) -> T:
     """Runs the coroutine that `work` makes to its end. `name` is the sync name that was called."""
     if _in_loop():
         raise TypeError(f"{name} can't be called inside a running event loop; await a{name} there")
-    if (portal := _portal.get()) is not None:
+    if (portal := _portal.get()) is not None and portal.pid == os.getpid():  # a forked child has no way to that loop
         return portal.ask(work, name)
     loop = asyncio.new_event_loop()
     try:
@@ -119,9 +126,9 @@ def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any,
     context.run(_driver.set, driver)
     task = loop.create_task(context.run(work), context=context)
     loop.set_exception_handler(lambda loop, told: _on_loop_error(loop, told, task, driver))
-    with _ctrl_c(loop, task, driver):
+    with end_by_signals(loop, task, driver):
         try:
-            return loop.run_until_complete(task)
+            result = loop.run_until_complete(task)
         except BaseException as error:
             if not task.done():  # raised in the loop by a signal handler: the run is told, ends as it should and saves
                 driver.cause = error
@@ -134,7 +141,12 @@ def _run(loop: asyncio.AbstractEventLoop, work: Callable[[], Coroutine[Any, Any,
                 for note in getattr(error, "__notes__", ()):
                     cause.add_note(note)
                 raise cause from None
+            if driver.cause is not None and driver.cause is not error:  # it came when nothing was waited for any more
+                raise driver.cause from error
             raise
+        if driver.cause is not None:
+            raise driver.cause
+        return result
 
 
 def _on_loop_error(
@@ -147,37 +159,6 @@ def _on_loop_error(
     elif driver.cause is None and not task.done():
         driver.cause = error
         task.cancel()
-
-
-def from_signal_handler(error: BaseException) -> bool:
-    """Whether a signal handler raised it, wherever the signal happened to arrive."""
-    handlers = (signal.getsignal(number) for number in signal.valid_signals())
-    codes = {code for handler in handlers if (code := getattr(handler, "__code__", None)) is not None}
-    return any(frame.f_code in codes for frame, _ in traceback.walk_tb(error.__traceback__))
-
-
-@contextlib.contextmanager
-def _ctrl_c(loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], driver: Driver) -> Any:
-    """The first Ctrl+C cancels the task, so that it ends where it may; the second is raised on the spot."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:
-        yield
-        return
-
-    def on_sigint(signum: int, frame: Any) -> None:
-        if driver.cause is not None or task.done():
-            raise KeyboardInterrupt
-        driver.cause = KeyboardInterrupt()
-        loop.call_soon_threadsafe(task.cancel)
-
-    signal.signal(signal.SIGINT, on_sigint)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _finish(loop: asyncio.AbstractEventLoop) -> None:

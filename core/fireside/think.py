@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ProviderError
 from fireside.history import HistoryEntry
+from fireside.mcp import connected
 from fireside.messages import Block, Json, Reply, ToolCall
 from fireside.models.base import Delta
 from fireside.requests import Request
@@ -58,6 +59,11 @@ async def think(agent: Agent, state: State) -> HistoryEntry:
     state._settled("think")
     need_message(state)
     await save_before_think(agent, state)
+    async with connected(agent.mcp_servers):
+        return await _think(agent, state)
+
+
+async def _think(agent: Agent, state: State) -> HistoryEntry:
     seen = state._next_seq - 1
     request = request_of(agent, state)
     await tell(agent, "on_think_start", state)

@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from fireside.messages import Image, Json, Text, ToolCall
@@ -84,7 +85,7 @@ class Tool:
         """The parameters that the model fills in, all types, and the name of the one that gets the State."""
         signature = inspect.signature(self.function)
         try:
-            hints = typing.get_type_hints(_written(self.function), include_extras=True)
+            hints = _types_of(_written(self.function))
         except NameError as error:
             raise TypeError(f"the tool {self.name!r} has a parameter whose type is not there: {error}") from error
         shown: dict[str, inspect.Parameter] = {}
@@ -215,6 +216,16 @@ def _written(function: Callable[..., Any]) -> Callable[..., Any]:
     while isinstance(function, functools.partial):
         function = function.func
     return function if inspect.isroutine(function) or inspect.isclass(function) else type(function).__call__
+
+
+def _types_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The types of its parameters; what it returns may be a class that is not there (of a function's own, say)."""
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except NameError:
+        written = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+        names = getattr(inspect.unwrap(function), "__globals__", {})
+        return typing.get_type_hints(SimpleNamespace(__annotations__=written), names, include_extras=True)
 
 
 def _name_of(function: Callable[..., Any]) -> str:

@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from fireside.errors import ToolError
+from fireside.mcp import connected
 from fireside.messages import Json, ToolCall
-from fireside.run import save, step_saved, tell, try_to_save, words
+from fireside.run import close_others, locked, said_by_a_person, save, step_saved, tell, try_to_save, words
+from fireside.signals import from_signal_handler
 from fireside.state import State
 from fireside.sync import call as call_user
-from fireside.sync import from_signal_handler
 from fireside.tools import InputError, Tool
 
 if TYPE_CHECKING:
     from fireside.agent import Agent
 
 
+NOBODY_TO_ASK = "it waited for a person's answer, and here is nobody to ask"
+
+
 async def use_tools(agent: Agent, state: State) -> None:
-    """Runs the pending calls and records each result. Does nothing where none are pending."""
+    """Runs the pending calls and records each result. Does nothing where none are pending.
+
+    Outside of a run it holds the State's lock for the time, as a run does.
+    """
     if not state.pending_calls:
         return
-    if state._foreign == state._fold.turn:
-        state._close_cut_off([])
-    work = await _checked(agent, state)
-    await _approve(agent, state, work)
-    work = [(call, tool, args) for call, tool, args in work if call in state.pending_calls]
-    if any(not tool.safe_to_repeat for _, tool, _ in work):
-        await save(agent, state)  # that the call is about to run is on disk before it does
-    await _run_all(agent, state, work)
-    await step_saved(agent, state)
+    async with contextlib.AsyncExitStack() as held:
+        if not state._running and agent.store is not None:
+            await held.enter_async_context(locked(agent, state))
+            close_others(state)
+            await save(agent, state)  # brings a State that is behind its store up to date: calls may have run elsewhere
+        elif state._foreign == state._fold.turn:
+            state._close_cut_off()
+        await held.enter_async_context(connected(agent.mcp_servers))
+        work = await _checked(agent, state)
+        await _approve(agent, state, work)
+        work = [(call, tool, args) for call, tool, args in work if call in state.pending_calls]
+        if any(not tool.safe_to_repeat for _, tool, _ in work):
+            await save(agent, state)  # that the call is about to run is on disk before it does
+        await _run_all(agent, state, work)
+        await step_saved(agent, state)
 
 
 async def _checked(agent: Agent, state: State) -> list[tuple[ToolCall, Tool, dict[str, Any]]]:
@@ -57,9 +71,11 @@ async def _approve(agent: Agent, state: State, work: list[tuple[ToolCall, Tool, 
     if not open_calls or (agent.approve is None and not fold.asked):
         await _refuse(agent, state)
         return
-    if agent.approve is None:  # another Agent began to ask; this one asks nobody
+    if (
+        agent.approve is None
+    ):  # another Agent began to ask, and this one has nobody to ask: what waits for a yes got none
         for call, _ in open_calls:
-            state._append("approval", {"allowed": True, "reason": "not asked"}, call=call)
+            state._append("approval", {"allowed": False, "reason": NOBODY_TO_ASK}, call=call)
     else:
         unasked = [call.n for call, _ in open_calls if call.n not in fold.asked]
         if unasked:
@@ -123,7 +139,7 @@ async def _run_one(agent: Agent, state: State, call: ToolCall, tool: Tool, args:
 
 async def _record(agent: Agent, state: State, call: ToolCall, content: Json, **rest: Any) -> None:
     entry = state._result(call, content, **rest)
-    if agent.save_every == 1:
+    if agent.save_every == 1 or said_by_a_person(state):
         # A failed save does not stop the other tools: the one at the end of the turn writes what is missing, or raises.
         await try_to_save(agent, state)
     await tell(agent, "on_tool_end", state, call, entry)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import pytest
-from fireside import Agent, FileStore, Session, State, Store, open_store, tool
+from fireside import Agent, FileStore, Session, State, StateInUseError, Store, open_store, tool
 from fireside.stores import index
 from fireside.testing import FakeModel, tool_call
 
@@ -176,3 +177,94 @@ def test_a_conversation_whose_folder_can_not_be_entered_is_listed(
     finally:
         if os.geteuid():
             (root / "aa").chmod(0o700)
+
+
+@pytest.mark.parametrize("again", ["", "and more"])
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_deleted_state_does_not_go_on_in_one_that_got_its_id(tmp_path: Path, fresh: bool, again: str) -> None:
+    for place in (f"{tmp_path}/runs", f"sqlite:///{tmp_path}/runs.db"):
+        store = open_store(place)
+        mine = State("my secret", id="x")
+        store.save(mine)
+        store.delete("x")
+        theirs = State("their task", id="x")
+        if again:
+            theirs.add_user_message(again)
+        (open_store(place) if fresh else store).save(theirs)
+        before = store.read("x")
+        mine.rename("Mine")
+        with pytest.raises(LookupError, match="was deleted, and another one has its id"):
+            store.save(mine)
+        with pytest.raises(LookupError, match="was deleted, and another one has its id"):
+            Agent(FakeModel(["an answer"]), store=store).run(mine)
+        assert store.read("x") == before
+        assert store.save(mine.fork())  # nothing of it is lost
+        theirs.add_user_message("still mine")
+        assert store.save(theirs)
+
+
+def test_a_damaged_beginning_makes_no_other_state_of_it(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    state = State("one", id="x")
+    state.add_user_message("two")
+    store.save(state)
+    log = tmp_path / "x" / "log.jsonl"
+    first, *rest = log.read_bytes().splitlines(True)
+    log.write_bytes(b"#" * (len(first) - 1) + b"\n" + b"".join(rest))
+    for fresh in (store, FileStore(tmp_path)):
+        loaded = fresh.load("x")
+        loaded.add_user_message("three")
+        assert fresh.save(loaded)
+    assert [row.created_at for row in store.list()] == [state.created_at]
+
+
+def test_a_state_that_no_store_took_may_go_into_another_one(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    state = State("t", id="x")
+    with pytest.raises(NotADirectoryError):
+        FileStore(tmp_path / "file").save(state)
+    taken = FileStore(tmp_path / "taken")
+    taken.save(State("another", id="x"))
+    with pytest.raises(ValueError, match="already"):
+        taken.save(state)
+    assert FileStore(tmp_path / "store").save(state)
+    with pytest.raises(ValueError, match="another store"):
+        FileStore(tmp_path / "third").save(state)
+
+
+def test_a_save_as_its_run_begins_does_not_meet_the_runs_lock(tmp_path: Path) -> None:
+    """A person's message from one thread, the run from another: the very object is saved, whoever is first."""
+
+    class Late(FileStore):
+        def lock(self, state_id: str) -> Any:
+            lock = super().lock(state_id)
+            held.set()
+            assert tried.wait(20)
+            return lock
+
+        def _lock_for_write(self, state_id: str) -> Any:
+            try:
+                return super()._lock_for_write(state_id)
+            except StateInUseError:
+                tried.set()
+                raise
+
+    held, tried = threading.Event(), threading.Event()
+    store, state = Late(tmp_path), State("t", id="x")
+    FileStore.save(store, state)
+    run = threading.Thread(target=lambda: Agent(FakeModel(["fine"]), store=store).run(state))
+    run.start()
+    assert held.wait(20)
+    state.add_notice("by the way")
+    assert store.save(state)
+    run.join()
+    assert store.load("x").to_json() == state.to_json()
+
+
+def test_a_checkpoint_is_known_by_its_place_where_the_clock_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = State("t")
+    first = state.checkpoint("same", {"n": 1})
+    second = state.checkpoint("same", {"n": 2})
+    state._fold.checkpoints = {seq: one._replace(at=first.at) for seq, one in state._fold.checkpoints.items()}
+    entry = state.restore(second._replace(at=first.at))
+    assert entry.content == {"checkpoint": second.seq}

@@ -140,6 +140,14 @@ class TestCalls:
         assert [tool.name for tool in request.tools] == ["a_b"]
         accepted(request)
 
+    def test_what_a_schema_may_not_have_at_its_top_is_told_in_words(self) -> None:
+        schema = {"type": "object", "properties": {"a": {"anyOf": []}}, "anyOf": [{"required": ["a"]}]}
+        request = build([user("Go")], tools=[ToolSpec("t", "Does it.", schema)])
+        assert request.tools[0].schema == {"type": "object", "properties": {"a": {"anyOf": []}}}
+        words = 'Does it.\n\nThe arguments also fit this JSON Schema: {"anyOf":[{"required":["a"]}]}'
+        assert request.tools[0].description == words
+        accepted(request)
+
     def test_an_error_takes_words_alone_and_its_picture_follows(self) -> None:
         picture = Image(PNG, "image/png")
         request = build([user("Go"), said(ToolCall("a", "t")), user(result("a", picture, is_error=True))])

@@ -131,6 +131,34 @@ class TestLoading:
         new = {seq for places in missing for seq in places} - {seq for places in earlier for seq in places}
         assert [seq for places in untold(missing, earlier) for seq in places] == sorted(new)
 
+    def test_the_notice_names_the_calls_whose_results_are_there_without_them(self) -> None:
+        state = State("go", id="s")
+        reply(state, "I send it", "send_mail")
+        result(state, 0, "sent to bob")
+        reply(state, "Done")
+        raw = [entry.to_json() for entry in state.history]
+        raw[1]["content"] = 7
+        again = State._from_record("s", Record(raw), None, held=False)  # type: ignore[arg-type]
+        told = again.history[-1].text
+        assert "(entries 1 to 2)" in told
+        assert f"may or may not have run: send_mail ({raw[2]['call']['id']})" in told
+        assert loaded(again).to_json() == again.to_json()
+
+    @pytest.mark.parametrize("broken", [{"seq": 9}, {"kind": "user", "content": 7}, {"kind": "tool_result"}])
+    @pytest.mark.parametrize("place", [0, 1, 2])
+    def test_a_fork_before_the_notice_has_one_of_its_own(self, broken: dict[str, object], place: int) -> None:
+        state = State("one", id="s")
+        for text in ("two", "three", "four"):
+            state.add_user_message(text)
+        raw = [entry.to_json() for entry in state.history]
+        raw[place] = {**raw[place], **broken}
+        if "seq" in broken:
+            del raw[place]
+        again = State._from_record("s", Record(raw), None, held=False)  # type: ignore[arg-type]
+        fork = again.fork("f", at=3)
+        assert loaded(fork).to_json() == fork.to_json()
+        assert f"(entries {place})" in texts(fork)[-1]
+
     def test_a_conversation_with_what_can_not_be_read_can_be_forked_and_taken_back(self) -> None:
         state = State("go", id="s")
         reply(state, "Hi")

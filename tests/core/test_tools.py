@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
-from fireside import Agent, FileStore, Image, State, Text, ToolCall, tool
+from fireside import Agent, FileStore, Image, Reply, State, Text, ToolCall, tool
 from fireside.requests import NO_OUTPUT
 from fireside.testing import FakeModel, tool_call
 from fireside.tools import InputError, as_tool, content_of
@@ -192,3 +193,28 @@ def test_hints_left_out_mean_the_worst() -> None:
     assert not send.safe_to_repeat
     assert tool(name="look", read_only=True)(lambda: None).safe_to_repeat
     assert tool(name="set", idempotent=True)(lambda: None).safe_to_repeat
+
+
+def test_a_result_may_be_a_str_of_its_own_class(tmp_path: Path) -> None:
+    class Colour(enum.StrEnum):
+        RED = "red"
+
+    class Size(str, enum.Enum):  # noqa: UP042  the older way to write it
+        BIG = "big"
+
+    @tool
+    def colour() -> Colour:
+        """The colour."""
+        return Colour.RED
+
+    @tool
+    def both() -> list[Any]:
+        """Both."""
+        return [Text(Size.BIG), Colour.RED]
+
+    store, state = FileStore(tmp_path), State(Size.BIG, id="x")
+    model = FakeModel([[tool_call("colour"), tool_call("both")], Reply((Text(Colour.RED),))])
+    assert Agent(model, tools=[colour, both], store=store).run(state) == "red"
+    told = [entry.text for entry in state.history if entry.kind == "tool_result"]
+    assert told == ["red", "big\nred"] or told == ["red", "bigred"]
+    assert store.load("x").to_json() == state.to_json()

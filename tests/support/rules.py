@@ -151,6 +151,10 @@ def _check_tools(body: Json) -> None:
             raise RefusedError(f"{place}.input_schema: Field required")
         if tool["input_schema"].get("type") != "object":
             raise RefusedError(f"{place}.input_schema.type: Input should be 'object'")
+        if {"oneOf", "allOf", "anyOf"} & tool["input_schema"].keys():
+            raise RefusedError(
+                f"{place}.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"
+            )
         if tool["name"] in names:
             raise RefusedError("tools: Tool names must be unique.")
         names.add(tool["name"])

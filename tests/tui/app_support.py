@@ -156,15 +156,17 @@ async def opened(
     resume: str | None = None,
     newest: bool = False,
     grace: float = 0.0,
+    toasts: bool = False,
     **settings: Any,
 ) -> AsyncIterator[Opened]:
-    """The app, with its store open. `grace` is how long, in seconds, letters are no answers to a question that appears."""
+    """The app, with its store open. `grace` is how long, in seconds, letters are no answers to a question that appears;
+    with `toasts` they are shown, which takes room and time."""
     agent = Agent(
         FakeModel(model) if isinstance(model, list) else model, store=store or FileStore(folder / "store"), **settings
     )
     places = Paths(folder / "config.toml", folder / "data", folder / "cache")
     app = FiresideApp(Config(), agent=agent, places=places, resume=resume, newest=newest)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=toasts) as pilot:
         it = Opened(app, pilot)
         app.main.chat.approval_bar.GRACE = grace  # type: ignore[misc]
         app.main.sidebar.GRACE = grace  # type: ignore[misc]

@@ -434,3 +434,10 @@ async def test_a_setting_with_a_wrong_word_is_told_and_changes_nothing(tmp_path:
         assert list(it.app.conversations.agent.tools) == ["poke"]
         await it.command("/allow nothing")
         assert it.said == ["/tools on, or /tools off.", "There is no tool nothing; there are poke."]
+
+
+async def test_tools_go_off_and_on_of_an_agent_that_may_ask_a_person_too(tmp_path: Path) -> None:
+    async with opened(tmp_path, ["done"], tools=[poke], human=lambda question: "yes") as it:
+        for names in ([], ["poke", "ask_human"]):
+            await it.command("/tools")
+            assert list(it.app.conversations.agent.tools) == names

@@ -29,9 +29,10 @@ from fireside_tui.config import Config, Paths, paths
 from fireside_tui.control_filter import ControlFilter
 from fireside_tui.conversations import Conversation, explain
 from fireside_tui.driver import FiresideDriver
+from fireside_tui.looks import selection
 from fireside_tui.own_colours import OwnColours
 from fireside_tui.palette import FiresideCommands
-from fireside_tui.safe_text import safe_line
+from fireside_tui.pointing import see_what_is_there
 from fireside_tui.screens.main import MainScreen
 from fireside_tui.screens.modal import Modal
 from fireside_tui.theme import DEFAULT, THEMES
@@ -67,7 +68,8 @@ class FiresideApp(App[int]):
     Screen { background: $background; color: $foreground; }
     ToastRack { dock: top; align: right top; margin: 2 0 0 0; }
     ModalScreen ToastRack { dock: bottom; align: right bottom; margin: 0; }
-    Toast { max-width: 60; margin: 0 0 1 0; }
+    Toast { width: auto; max-width: 44; padding: 0 1; margin: 0 0 1 0; }
+    Screen:nocolor > .screen--selection { text-style: reverse; }
     """
 
     def __init__(
@@ -84,7 +86,8 @@ class FiresideApp(App[int]):
         self.config = config
         self.paths = places or paths()
         self.conversations: Conversations | None = None
-        self.tools: tuple[Any, ...] = ()
+        self.tools: dict[str, Any] = {}
+        """The settings of the Agent that tools come from, as it was given: what "/tools on" goes back to."""
         self._resume, self._newest, self._agent, self._warning = resume, newest, agent, warning
         self._own_server = bool(config.server) or agent is not None
         self._loading: asyncio.Task[tuple[Conversations, str, First]] | None = None
@@ -104,6 +107,12 @@ class FiresideApp(App[int]):
     def available_themes(self) -> dict[str, Theme]:
         """The app's own themes, and Textual's."""
         return {**THEMES, **super().available_themes}
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme's variables; selected text can be read in each of them."""
+        variables = super().get_css_variables()
+        variables.update(selection(variables))
+        return variables
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's driver, with a sound way for pastes."""
@@ -144,7 +153,8 @@ class FiresideApp(App[int]):
         (self.main.call_later if self._resume else self.main.call_after_refresh)(self._begin)
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that acts on the app waits until the box that has the focus has taken the keys before it."""
+        """A key that acts on the app waits until the box that has the focus has taken the keys before it; the mouse points
+        at what is there now."""
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             if isinstance(event, events.Key) and not event.is_printable and event.key in ACTS:
                 await self._catch_up()
@@ -153,6 +163,8 @@ class FiresideApp(App[int]):
                 await top.box()
             elif isinstance(top, MainScreen) and await top.took(event):
                 return
+        elif isinstance(event, events.MouseEvent) and not event.is_forwarded and self.screen_stack:
+            see_what_is_there(self.screen, event.x, event.y)
         await super().on_event(event)
 
     async def _catch_up(self) -> None:
@@ -224,7 +236,9 @@ class FiresideApp(App[int]):
         from fireside_tui.start import missing_for, resumed
 
         self.conversations = conversations
-        self.tools = tuple(conversations.agent.tools.values())
+        agent = conversations.agent
+        own = tuple(tool for tool in agent.own_tools.values() if agent.human is None or tool.name != "ask_human")
+        self.tools = {"tools": own, "mcp_servers": agent.mcp_servers, "human": agent.human}
         warnings = [words for words in (self._warning, warning) if words]
         if self.config.theme and self.config.theme not in self.available_themes:
             warnings.append(f"There is no theme {self.config.theme!r}.")
@@ -299,19 +313,10 @@ class FiresideApp(App[int]):
             self.main.chat.missing = "" if self._own_server else missing_for(self.conversations.agent)
 
     def _ended(self, conversation: Conversation) -> None:
-        if conversation is self.main.current:
-            return
-        title = f"“{safe_line(conversation.state.title, 40)}”"  # what went wrong has to fit, too
-        why = conversation.trouble.text if conversation.trouble else ""
-        match conversation.outcome:
-            case "answered":
-                self.main.say(f"An answer came in {title}.")
-            case "limit":
-                self.main.say(f"{title} reached the limit of its turns before it was done.", error=True)
-            case "failed":
-                self.main.say(f"No answer in {title}: {why}", error=True)
-            case "compacted":
-                self.main.say(why or f"{title} is compacted.", error=bool(why))
+        from fireside_tui.conversations.outcome import told_of
+
+        if conversation is not self.main.current and (words := told_of(conversation)):
+            self.main.say(words, error=conversation.outcome in ("failed", "limit"))
 
     # -- the end
 
@@ -369,6 +374,10 @@ class FiresideApp(App[int]):
     @cursor_position.setter
     def cursor_position(self, position: Offset) -> None:
         self._cursor_at = position
+
+    def open_url(self, url: str, *, new_tab: bool = True) -> None:
+        """Opens an address. Textual's own way runs whatever browser it finds on the app's terminal, and waits for it."""
+        self.run_worker(self.main.browse(url), exit_on_error=False)
 
     def _redraw(self) -> None:
         """After fg the terminal is empty."""

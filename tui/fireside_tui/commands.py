@@ -15,7 +15,8 @@ class Command(NamedTuple):
     """Something that a person can do.
 
     `argument` says what may follow the `/command`; `short` is its word in the footer; without `slash` it is no
-    `/command` and not in the palette.
+    `/command` and not in the palette. `needs` is what a message must have for it, one of the transcript's `abilities`: the
+    footer shows it for such messages alone.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Command(NamedTuple):
     argument: str = ""
     short: str = ""
     slash: bool = True
+    needs: str = ""
 
     @property
     def slash_name(self) -> str:
@@ -39,8 +41,9 @@ COMMANDS: tuple[Command, ...] = (
     Command("list", "Conversations", "Goes to the list, and back", "Conversation", ("ctrl+o",), short="List"),
     Command("search", "Search everything", "Finds words in all conversations", "Conversation", ("ctrl+f",),
             argument="words", short="Search"),
-    Command("find", "Find here", "Finds words in this conversation; alone: the next place", "Conversation",
-            argument="words"),
+    Command("find", "Find here", "Finds words in this conversation", "Conversation", argument="words"),
+    Command("find_next", "Next place", "Goes to the next place that was found here", "Conversation", ("f3",)),
+    Command("find_back", "Place before", "Goes to the place before", "Conversation", ("shift+f3", "f15")),
     Command("rename", "Rename", "Gives the conversation another title", "Conversation", argument="title"),
     Command("pin", "Pin or unpin", "Keeps the conversation at the top of the list", "Conversation"),
     Command("fork", "Fork", "Copies the conversation, to go two ways from here", "Conversation"),
@@ -92,16 +95,22 @@ COMMANDS: tuple[Command, ...] = (
             "filter", short="Search the texts", slash=False),
     Command("filter_rows", "To the titles", "In the filter: goes to the titles that it shows, where Enter opens", "In the list",
             ("down",), "filter", short="To the titles", slash=False),
-    Command("message_copy", "Copy", "Copies the message", "On a message", ("c",), "message", short="Copy", slash=False),
+    Command("message_unfold", "Unfold", "Opens a tool call or thinking, or folds it again", "On a message",
+            ("enter", "space"), "message", short="Unfold", slash=False, needs="folded"),
+    Command("message_copy", "Copy", "Copies the message", "On a message", ("c",), "message", short="Copy", slash=False,
+            needs="text"),
     Command("message_code", "Copy code", "Copies its code blocks", "On a message", ("b",), "message", short="Copy code",
-            slash=False),
+            slash=False, needs="code"),
     Command("message_edit", "Edit", "Edits your message and sends it again, in a fork", "On a message", ("e",), "message",
-            short="Edit", slash=False),
+            short="Edit", slash=False, needs="own"),
     Command("message_fork", "Fork here", "A new conversation with all up to this message", "On a message", ("f",),
-            "message", short="Fork", slash=False),
+            "message", short="Fork", slash=False, needs="entry"),
     Command("message_pager", "Pager", "Shows the message in $PAGER", "On a message", ("o",), "message", short="Pager",
-            slash=False),
-    Command("message_links", "Links", "Lists the links in the message", "On a message", ("l",), "message", slash=False),
+            slash=False, needs="text"),
+    Command("message_links", "Links", "Lists the links in the message", "On a message", ("l",), "message", short="Links",
+            slash=False, needs="links"),
+    Command("select_all", "Select all", "Selects the whole conversation; Ctrl+C copies it", "On a message", ("ctrl+a",),
+            "message", short="Select all"),
     Command("approve_yes", "Yes", "Lets the tool run", "On a tool call", ("y",), "approval", short="Yes", slash=False),
     Command("approve_no", "No", "Refuses the call", "On a tool call", ("n",), "approval", short="No", slash=False),
     Command("approve_always", "Always", "Lets this tool run in this conversation from now on", "On a tool call", ("a",),
@@ -116,6 +125,7 @@ BY_NAME = {command.name: command for command in COMMANDS}
 
 KEY_NAMES = {
     "escape": "Esc", "enter": "Enter", "slash": "/", "delete": "Del", "up": "↑", "down": "↓", "tab": "Tab",
+    "f15": "Shift+F3",  # as Textual names it from a terminal without kitty's keys
 }  # fmt: skip
 
 
@@ -134,6 +144,14 @@ def key_name(key: str) -> str:
 def at(where: Where) -> list[Command]:
     """The commands of one place."""
     return [command for command in COMMANDS if command.where == where]
+
+
+def on_message(abilities: frozenset[str]) -> list[Command]:
+    """The commands that do something with a message that has these abilities."""
+    fit = [command for command in at("message") if not command.needs or command.needs in abilities]
+    if "unfolded" in abilities:
+        fit.insert(0, BY_NAME["message_unfold"]._replace(short="Fold"))
+    return fit
 
 
 def slash_commands(start: str = "") -> list[Command]:

@@ -1,4 +1,4 @@
-"""Other programs that take the terminal for a while: `$EDITOR` and `$PAGER`. The app's runs go on meanwhile."""
+"""Other programs that take the terminal for a while: `$EDITOR`, `$PAGER`, a browser. The app's runs go on meanwhile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def edit(app: App[Any], text: str) -> str:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(text.encode("utf-8", "surrogatepass"))
-        await _in_terminal(app, [*command, name])
+        await in_terminal(app, [*command, name])
         edited = _read(name)
     finally:
         os.unlink(name)
@@ -37,7 +37,7 @@ async def page(app: App[Any], text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(safe(text))
-        await _in_terminal(app, [*command, name])
+        await in_terminal(app, [*command, name])
     finally:
         os.unlink(name)
 
@@ -56,7 +56,8 @@ def _command(variables: Iterable[str], usual: Iterable[str]) -> list[str]:
     raise ValueError(f"no program found: set {next(iter(variables))}")
 
 
-async def _in_terminal(app: App[Any], command: list[str]) -> None:
+async def in_terminal(app: App[Any], command: list[str]) -> None:
+    """Lends the terminal to a program until it ends. Raises as `edit`."""
     try:
         with app.batch_update(), app.suspend():  # nothing is drawn while the terminal is another one's
             process = await asyncio.create_subprocess_exec(*command)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import json
 import time
 from builtins import list as List  # `Store` has a method of that name
@@ -18,9 +19,11 @@ from fireside.errors import ConflictError, Holder, StateInUseError
 from fireside.history import VERSION, HistoryEntry
 from fireside.ids import check_id
 from fireside.messages import Json
+from fireside.signals import undisturbed
 from fireside.state import State
 from fireside.stores.quiet import no_gc
 from fireside.stores.record import Record, SavedState, newer
+from fireside.values import need
 
 T = TypeVar("T")
 
@@ -127,11 +130,11 @@ class Store:
         Raises `ValueError` where the State belongs to another store or its id is taken, `StateInUseError`,
         `ConflictError`, `LookupError` where it was deleted, and what the store raises.
         """
-        return finish_now(self._save(state, inline=True))
+        return finish_now(self._save(need(state, State, "save takes a State"), inline=True))
 
     async def asave(self, state: State) -> bool:
         """`save`, for a running event loop."""
-        return await self._save(state)
+        return await self._save(need(state, State, "asave takes a State"))
 
     async def alist(self) -> List[SavedState]:
         """`list`, for a running event loop."""
@@ -177,7 +180,7 @@ class Store:
             raise ValueError(
                 f"the State {state_id!r} was saved in a newer format than this fireside reads ({VERSION}): update it"
             )
-        held = await self._do("holder", state_id, inline=inline) is not None
+        held = await self._whether_held(state_id, inline=inline)
         if inline or len(record.entries) < 500:
             return self._state_of(state_id, record, held)
         return await asyncio.to_thread(self._state_of, state_id, record, held)
@@ -186,15 +189,37 @@ class Store:
         with no_gc():
             return State._from_record(state_id, record, self, held=held)
 
+    async def _whether_held(self, state_id: str, *, inline: bool) -> bool:
+        """Whether somebody holds the State's lock; of a store that can't tell who does, the lock itself is tried."""
+        if self._own("holder") or self._own("aholder") or not self.has_locks():
+            return await self._do("holder", state_id, inline=inline) is not None
+        try:
+            lock = await self._do("lock", state_id, inline=inline)
+        except StateInUseError:
+            return True
+        await give_back(lock, inline=inline)
+        return False
+
+    async def _refresh(self, state: State, *, inline: bool) -> None:
+        """Brings a State that is at rest up to date with its store, as far as that takes nothing away from it."""
+        own = state._entries[state._saved :]
+        if state._running or any(entry.kind not in REBASED for entry in own) or (own and not state._kept):
+            return
+        record: Record | None = await self._do("read", state.id, inline=inline)
+        known = state._entries[state._saved - 1].seq + 1 if state._saved else 0
+        if record is not None and (record.next_seq > known or not state._kept):
+            self._bind(state)
+            state._rebase(record, self, own, held=await self._whether_held(state.id, inline=inline))
+
     def _bind(self, state: State) -> None:
-        if state._store is None:
+        if state._store is None or not (state._kept or state._running):  # it may have failed to get into another one
             state._store = self
         elif state._store != self:
             raise ValueError(f"the State {state.id!r} is kept in another store; a State is saved in one store")
 
     async def _save(self, state: State, *, inline: bool = False) -> bool:
         if inline:
-            with state._turns.wait():
+            with state._turns.wait(), undisturbed():
                 return await self._save_now(state, inline=True)
         return await to_its_end(self._save_in_turn(state))
 
@@ -224,13 +249,27 @@ class Store:
     async def _lock_for_run(self, state: State, *, inline: bool) -> Lock:
         """The lock for a run; one that came too late, for a run that is cancelled, is given back."""
         if inline:
-            return await self._lock_soon(state, "lock", inline=True)
+            lock: Lock = NoLock()
+            try:
+                with undisturbed():
+                    lock = await self._lock_soon(state, "lock", inline=True)
+            except BaseException:
+                lock.release()
+                raise
+            return lock
         return await to_its_end(self._lock_soon(state, "lock", inline=False), lambda lock: lock.release())
 
     async def _lock_for_save(self, state: State, *, inline: bool) -> Lock:
         """The lock for one write: where a store has one, a cheaper kind that does not write down who holds it."""
         name = "_lock_for_write" if hasattr(self, "_lock_for_write") else "lock"
-        return await self._lock_soon(state, name, inline=inline)
+        try:
+            return await self._lock_soon(state, name, inline=inline)
+        except StateInUseError:
+            while state._begins:  # a run of this very object has it, or will be told who has
+                time.sleep(0.001) if inline else await asyncio.sleep(0.001)  # noqa: ASYNC251  inline: there is no loop
+            if state._running:
+                return NoLock()
+            raise
 
     async def _lock_soon(self, state: State, name: str, *, inline: bool) -> Lock:
         """The lock. A save of somebody else holds it for a moment only, so it is asked for a few times."""
@@ -307,10 +346,14 @@ class Store:
 
 async def give_back(lock: Lock, *, inline: bool) -> None:
     """Releases a lock; where that asks a server, on a worker thread: a mute one must not stand the loop still."""
-    if inline or not getattr(lock, "asks_a_server", False):
-        lock.release()
-    else:
-        await to_its_end(asyncio.to_thread(lock.release))
+    release: Callable[[], Any] = lock.release
+    if inline:
+        with undisturbed():
+            release()
+    elif getattr(lock, "asks_a_server", False):
+        await to_its_end(asyncio.to_thread(release))
+    elif inspect.isawaitable(released := release()):  # of a user's own store
+        await released
 
 
 async def to_its_end(work: Coroutine[Any, Any, T], undo: Callable[[T], object] | None = None) -> T:

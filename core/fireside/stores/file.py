@@ -32,7 +32,7 @@ from fireside.stores.file_run import RunLock
 from fireside.stores.lock import FileLock, LockFolder, OneAtATime, is_at
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
-from fireside.stores.record import Record, SavedState, as_it_runs, newer
+from fireside.stores.record import Record, SavedState, as_it_runs, newer, same_state
 
 Row = dict[str, Json]
 
@@ -64,7 +64,9 @@ class FileStore(Store):
         self._disk = Disk()
         make = lambda folder: self._disk.make_folders(folder)  # noqa: E731  tests put another disk in later
         self._locks = LockFolder(f"{self.path}/.locks", make) if locks else None
-        self._ends: dict[str, tuple[Stamp, int]] = {}  # id → the log as it was left, and its next seq
+        self._ends: dict[
+            str, tuple[Stamp, int, Row | None]
+        ] = {}  # id → the log as it was left, its next seq, its label
         self._half_made: set[str] = set()  # ids whose creation failed and could not be taken back
         self._half_written: dict[str, tuple[int, int]] = {}  # id → inode and size that a failed write has to be cut to
         self._listing = Listing(self.path)
@@ -195,7 +197,13 @@ class FileStore(Store):
                     stat = os.fstat(fd)
                     if not is_at(stat, path):
                         continue  # deleted, and maybe made again, while it was waited for
-                    next_seq, size = self._add(state_id, folder, fd, stat, entries)
+                    known, label = self._ends.get(state_id), None
+                    if known is None or known[0] != stamp_of(stat):
+                        known, label = None, labels.read(folder)
+                    content = known[2] if known else label and label.content
+                    same_state(state_id, content, snapshot)
+                    next_seq = self._add(state_id, folder, fd, stat, entries, label)
+                    size = self._remember(state_id, fd, next_seq, snapshot or content)
                     run = self._runs.get(state_id)
                     if snapshot is not None and not (run and run.may_wait(snapshot, entries, next_seq, size)):
                         self._label(state_id, folder, snapshot, next_seq, size)
@@ -219,14 +227,16 @@ class FileStore(Store):
         self._disk.fsync_folder(folder)
         return fd
 
-    def _add(self, state_id: str, folder: str, fd: int, stat: os.stat_result, entries: List[Row]) -> tuple[int, int]:
-        """Appends the entries that the log does not have; its next `seq` and its size."""
+    def _add(
+        self, state_id: str, folder: str, fd: int, stat: os.stat_result, entries: List[Row], label: labels.Label | None
+    ) -> int:
+        """Appends the entries that the log does not have; its next `seq`. `label` is as it was found, if it was looked at."""
         disk = self._disk
         if (cut := self._half_written.get(state_id)) and cut[0] == stat.st_ino:
             disk.truncate(fd, cut[1])
             stat = os.fstat(fd)
         self._half_written.pop(state_id, None)
-        next_seq, end, glue = self._end(state_id, folder, fd, stat)
+        next_seq, end, glue = self._end(state_id, fd, stat, label)
         first = entries[0]["seq"] if entries else next_seq
         if first != next_seq:
             parsed = logs.parse(read_from(fd))
@@ -251,19 +261,21 @@ class FileStore(Store):
             next_seq = max(next_seq, entries[-1]["seq"] + 1)
         else:
             disk.fsync(fd)  # they may have come by a write whose sync failed
+        return next_seq
+
+    def _remember(self, state_id: str, fd: int, next_seq: int, label: Row | None) -> int:
         stamp = stamp_of(os.fstat(fd))
-        self._ends[state_id] = stamp, next_seq
+        self._ends[state_id] = stamp, next_seq, label
         if len(self._ends) > _REMEMBERED:
             with contextlib.suppress(KeyError, StopIteration, RuntimeError):
                 del self._ends[next(iter(self._ends))]
-        return next_seq, stamp[1]
+        return stamp[1]
 
-    def _end(self, state_id: str, folder: str, fd: int, stat: os.stat_result) -> tuple[int, int, bytes]:
+    def _end(self, state_id: str, fd: int, stat: os.stat_result, label: labels.Label | None) -> tuple[int, int, bytes]:
         """The next `seq`, where the next line goes, and what must stand before it."""
         size = stat.st_size
         if (known := self._ends.get(state_id)) and known[0] == stamp_of(stat):
             return known[1], size, b""
-        label = labels.read(folder)
         if label and size and label.size == size and os.lseek(fd, -1, os.SEEK_END) >= 0 and os.read(fd, 1) == b"\n":
             return label.next_seq, size, b""
         parsed = logs.parse(read_from(fd))

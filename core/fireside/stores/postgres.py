@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import secrets
 import weakref
 from builtins import list as List
@@ -37,9 +38,9 @@ class PostgresStore(Store):
 
     `locks=False` goes without locks, for a server or a pooler that has none; then let one process at a time run a State.
 
-    Raises `ImportError` without psycopg, `ValueError` for tables that a newer fireside made; each call raises
-    `psycopg.OperationalError`, which names the server and the reason, where there is no connection to it: at once where
-    it is refused, after 10 s (`connect_timeout` in `dsn`) where nothing answers.
+    Raises `ImportError` without psycopg, `ValueError` for what is no address and for tables that a newer fireside made.
+    Each call raises `psycopg.OperationalError`, which names the server and the reason, where there is no connection to
+    it: at once where it is refused, after 10 s (`connect_timeout` in `dsn`) where nothing answers.
     """
 
     def __init__(self, dsn: str, *, locks: bool = True) -> None:
@@ -187,7 +188,13 @@ if hasattr(os, "register_at_fork"):
 
 
 def _with_defaults(dsn: str) -> str:
-    given = psycopg.conninfo.conninfo_to_dict(dsn)
+    try:
+        given = psycopg.conninfo.conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError as error:
+        reason = re.sub('"[^"]*"', "…", str(error).strip())  # what it quotes may hold the password
+        raise ValueError(
+            f"this is no address of a PostgreSQL database ({reason}): give postgresql://user@host/name"
+        ) from None
     defaults: dict[str, str | int] = {"connect_timeout": 10, "application_name": "fireside", "keepalives_idle": 60}
     return str(psycopg.conninfo.make_conninfo(dsn, **{k: v for k, v in defaults.items() if k not in given}))
 

@@ -117,7 +117,8 @@ class SyncLinks:
                 self._idle.append(connection)
                 raise
             except BaseException:
-                self._drop(connection) if connection.closed else self._idle.append(connection)
+                idle = connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+                self._idle.append(connection) if idle and not connection.closed else self._drop(connection)
                 raise
             self._idle.append(connection)
             return done

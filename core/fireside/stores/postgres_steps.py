@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from fireside.errors import Holder, StateInUseError
-from fireside.stores.record import Record, SavedState, as_it_runs
+from fireside.stores.record import Record, SavedState, as_it_runs, same_state
 from fireside.stores.rows import (
     COLUMNS,
     Row,
@@ -103,10 +103,11 @@ def write(
             raise ValueError(f"there is a State {state_id!r} already")
         key, next_seq = made[0][0], entries[0]["seq"] if entries else 0
     else:
-        found = yield "SELECT key, next_seq FROM fireside_states WHERE id = %s FOR UPDATE", (state_id,)
+        found = yield "SELECT key, next_seq, created_at FROM fireside_states WHERE id = %s FOR UPDATE", (state_id,)
         if not found:
             raise LookupError(f"the store has no State {state_id!r}: it was deleted, or never saved")
-        key, next_seq = found[0]
+        key, next_seq, born = found[0]
+        same_state(state_id, {"created_at": born}, snapshot)
     if token is not None:
         held = yield "SELECT token FROM fireside_locks WHERE id = %s", (state_id,)
         if not held or held[0][0] != token:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fireside.fold import Fold, shortened
 from fireside.history import VERSION, HistoryEntry
-from fireside.label import Status, label_of
+from fireside.label import Status, born_of, label_of
 from fireside.messages import Json, Usage
 
 
@@ -101,6 +101,13 @@ def newer(label: dict[str, Json] | None) -> bool:
     return label is not None and type(v := label.get("v")) is int and v > VERSION
 
 
+def same_state(state_id: str, stored: dict[str, Json] | None, label: dict[str, Json] | None) -> None:
+    """Raises `LookupError` where the State that is stored was begun at another time than the one that is being saved: that
+    one was deleted, and must not go on in one that got its id since."""
+    if None not in (born := born_of(stored), now := born_of(label)) and born != now:
+        raise LookupError(f"the State {state_id!r} was deleted, and another one has its id now")
+
+
 def label_from_entries(state_id: str, entries: Iterable[dict[str, Json]], next_seq: int) -> dict[str, Json]:
     """Computes a label again from the entries, where it is lost or stale."""
     fold = Fold()
@@ -112,4 +119,4 @@ def label_from_entries(state_id: str, entries: Iterable[dict[str, Json]], next_s
     return label_of(state_id, fold, next_seq)
 
 
-__all__ = ["Record", "SavedState", "as_it_runs", "label_from_entries", "newer"]
+__all__ = ["Record", "SavedState", "as_it_runs", "label_from_entries", "newer", "same_state"]

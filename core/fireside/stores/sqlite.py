@@ -28,7 +28,7 @@ from fireside.stores.forks import leave_to_parent
 from fireside.stores.lock import LockFolder
 from fireside.stores.names import name_of
 from fireside.stores.quiet import no_gc
-from fireside.stores.record import Record, SavedState, as_it_runs, newer
+from fireside.stores.record import Record, SavedState, as_it_runs, newer, same_state
 from fireside.stores.rows import new_entries, parsed, read_label, record_of, text_of
 
 Row = dict[str, Json]
@@ -125,14 +125,16 @@ class SQLiteStore(Store):
         """See `Store.write`. One transaction, one sync."""
         check_id(state_id)
         with self._transaction() as db:
-            found = db.execute(f"SELECT key, {tables.NEXT_SEQ} FROM states WHERE id = ?", (state_id,)).fetchone()
+            asked = f"SELECT key, {tables.NEXT_SEQ}, CAST(created_at AS BLOB) FROM states WHERE id = ?"
+            found = db.execute(asked, (state_id,)).fetchone()
             if create:
                 if found:
                     raise ValueError(f"there is a State {state_id!r} already")
                 made = db.execute("INSERT INTO states (id, next_seq) VALUES (?, 0)", (state_id,))
                 key, next_seq = made.lastrowid, entries[0]["seq"] if entries else 0
             elif found:
-                key, next_seq = found
+                key, next_seq, born = found
+                same_state(state_id, born and {"created_at": born.decode(errors="replace")}, snapshot)
             else:
                 raise LookupError(f"the store has no State {state_id!r}: it was deleted, or never saved")
             entries, next_seq = new_entries(state_id, next_seq, entries, tables.texts(db, key))
@@ -204,8 +206,8 @@ class SQLiteStore(Store):
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._connected(create=True) as db:
             assert db is not None
-            db.execute("BEGIN IMMEDIATE")
             try:
+                db.execute("BEGIN IMMEDIATE")
                 yield db
                 db.execute("COMMIT")
             except BaseException:
@@ -221,8 +223,8 @@ class SQLiteStore(Store):
             if db is None:
                 yield None
                 return
-            db.execute("BEGIN")
             try:
+                db.execute("BEGIN")
                 yield db
             finally:
                 if db.in_transaction:

@@ -55,6 +55,7 @@ def explain(error: BaseException) -> Trouble:
         AuthError,
         ConflictError,
         ContextTooLongError,
+        MCPError,
         OverloadedError,
         ProviderError,
         RateLimitError,
@@ -77,6 +78,8 @@ def explain(error: BaseException) -> Trouble:
         case ProviderError():
             hint = RETRY if error.retryable else f"Change the message (/edit) or the model (/model), or {RETRY}"
             return Trouble(text, hint, of_model=True)
+        case MCPError():
+            return Trouble(" ".join(text.split()), f"/tools off goes on without it, or {RETRY}")
         case StateInUseError():
             return Trouble(
                 elsewhere(error.holder), "Here it is read-only until then; /fork makes a copy of your own.", True

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from textual.screen import Screen
 from textual.widget import Widget
 
+from fireside_tui import clipboard
 from fireside_tui.config import Config
 from fireside_tui.conversations import Conversation, explain
+from fireside_tui.pointing import OneWidget
 from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.chat import Chat
 from fireside_tui.widgets.pane import Pane
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from fireside_tui.conversations import Conversations
 
 
-class MainBase(Pane, Screen[None]):
+class MainBase(Pane, OneWidget[None], Screen[None]):
     """The main screen without its commands."""
 
     config: Config
@@ -64,9 +66,19 @@ class MainBase(Pane, Screen[None]):
         self.app.notify(safe_line(words, 200), severity="error" if error else "information", markup=False, timeout=4)
 
     def copy(self, text: str, what: str) -> None:
-        """Puts text on the clipboard."""
+        """Puts text on the clipboard; what may be too long for it stands in a file, too."""
+        text = text.encode("utf-8", "replace").decode()  # a lone surrogate can't be copied
         self.app.copy_to_clipboard(text)
-        self.say(f"Copied {what}.")
+        if clipboard.fits(text):
+            self.say(f"Copied {what}.")
+            return
+        size = f"{len(text.encode()) / 1000:,.0f} kB"
+        try:
+            path = clipboard.keep(text, self.fireside.paths.cache_dir)
+        except OSError as error:
+            self.say(f"{size} may be too long for this terminal's clipboard. {explain(error).line}", error=True)
+        else:
+            self.say(f"{size} may be too long for this terminal's clipboard: all of it is in {path}")
 
     async def ask(self, title: str, value: str = "", **options: Any) -> str | None:
         """What a person writes, in a line or in several (the options are those of `Ask`); `None` where nothing. To be

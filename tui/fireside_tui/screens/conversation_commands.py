@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from fireside_tui.conversations import explain
 from fireside_tui.conversations.trouble import file_trouble
+from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.base import MainBase
 
 if TYPE_CHECKING:
     from fireside import State
 
-    from fireside_tui.search import Hit, SearchIndex
+    from fireside_tui.conversations import Conversation
+    from fireside_tui.screens.search import Found
+    from fireside_tui.search import SearchIndex
 
 
 class ConversationCommands(MainBase):
@@ -23,7 +26,6 @@ class ConversationCommands(MainBase):
 
     _deleting: str | None = None
     _index: SearchIndex | None = None
-    _found: str = ""
 
     def do_new(self, argument: str = "") -> None:
         """A new conversation."""
@@ -47,31 +49,62 @@ class ConversationCommands(MainBase):
         # at once, not in a worker: the next keys are meant for it
         self.app.push_screen(Search(self._index, argument or self.sidebar.filter.value), self._found_hit)
 
-    async def _found_hit(self, hit: Hit | None) -> None:
-        if hit is not None and await self.open(hit.id):
-            await self.chat.whole()
-            if self.current is not None and self.current.id == hit.id:  # else another one was opened meanwhile
-                self._go_to(hit.seq)
+    async def _found_hit(self, found: Found | None) -> None:
+        if found is None or not await self.open(found.hit.id):
+            return
+        await self.chat.whole()
+        await self.painted()  # one that was empty has rows from then on
+        current, transcript = self.current, self.chat.transcript
+        if current is None or current.id != found.hit.id:  # another one was opened meanwhile
+            return
+        if not transcript.find(found.words, words=True):  # it was found by its title
+            transcript.clear_find()
+            return
+        for key in self._items_of(current, found.hit.seq):
+            if await transcript.seek(key, found.hit.snippet):
+                return
+        await transcript.walk(1)
 
-    def _go_to(self, seq: int) -> None:
-        keys = {item.key for item in self.chat.transcript.items}
-        for key in (str(seq), f"{seq}.0"):
-            if key in keys:
-                self.chat.transcript.set_cursor(key, show=True)
+    def _items_of(self, current: Conversation, seq: int) -> list[str]:
+        """The items of the transcript that tell an entry, by their keys."""
+        keys = [item.key for item in self.chat.transcript.items]
+        entry = next((entry for entry in current.state.history if entry.seq == seq), None)
+        if entry is not None and entry.kind == "tool_result" and entry.call is not None:  # stands in its call's item
+            return [key for key in keys if key.endswith(f".call{entry.call.n}") and int(key.partition(".")[0]) < seq][
+                -1:
+            ]
+        if entry is not None and entry.kind == "partial_reply":  # is told from its first piece on
+            before = [key for key in keys if key.partition(".")[0].isdigit() and int(key.partition(".")[0]) <= seq]
+            seq = int(before[-1].partition(".")[0]) if before else seq
+        return [key for key in keys if key.partition(".")[0] == str(seq)]
 
     async def do_find(self, argument: str = "") -> None:
-        """Words in this conversation."""
+        """Words in this conversation; alone, the next place."""
         await self.chat.whole()
+        await self.painted()
         transcript = self.chat.transcript
-        if not transcript.finding:  # Esc, or another conversation, took the marks away
-            self._found = ""
-        if argument and argument != self._found:
-            count = transcript.find(argument)
-            self._found = argument if count else ""
-            places = f"{count} place{'s' * (count != 1)}. /find goes to the next one, Esc takes the marks away."
-            self.say(places if count else "It is not in this conversation.")
-        if self._found:
-            transcript.find_previous() if argument else transcript.find_next()
+        found = transcript.found
+        if not argument or (found is not None and found.query == argument):
+            await self.do_find_next()
+        elif transcript.find(argument):
+            await transcript.walk(-1)
+        else:
+            transcript.clear_find()
+            self.say(f"“{safe_line(argument, 40)}” is not in this conversation.")
+
+    async def do_find_next(self, argument: str = "") -> None:
+        """The next place."""
+        await self._walk(1)
+
+    async def do_find_back(self, argument: str = "") -> None:
+        """The place before."""
+        await self._walk(-1)
+
+    async def _walk(self, step: int) -> None:
+        if self.chat.transcript.finding:
+            await self.chat.transcript.walk(step)
+        else:
+            self.say("/find and words look for them here.")
 
     def _target(self) -> str | None:
         """The row under the cursor where the list has the focus, else the conversation on the screen."""

@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from fireside_tui.commands import COMMANDS, Command, key_name
+from fireside_tui.pointing import OneWidget
 from fireside_tui.widgets.row_list import MEANINGS
 
 LEFT = 23
@@ -24,12 +25,12 @@ WRITING = (
     ("↑ in an empty box", "brings back what you wrote before"),
     ("Tab, Shift+Tab", "goes round: filter, list, messages, box"),
     ("PgUp, PgDn", "scroll the conversation"),
-    ("j, k on a message", "the next one, the one before; Enter folds and unfolds"),
+    ("j, k on a message", "the next one, the one before"),
     ("/word", "a command; a space before it makes it a message"),
 )
 
 
-class Help(ModalScreen[None]):
+class Help(OneWidget[None], ModalScreen[None]):
     """F1."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,7 +70,7 @@ class Help(ModalScreen[None]):
 
 
 def _of(command: Command, width: int) -> Content:
-    keys = ", ".join(key_name(key) for key in command.keys)
+    keys = ", ".join(dict.fromkeys(map(key_name, command.keys)))
     slash = f"/{command.slash_name}" if command.slash else ""
     return _line(keys, slash, command.help, width)
 

@@ -316,6 +316,8 @@ class MainScreen(ListKeys, Writing):
         """The keys of the place where the focus is, then those that always work."""
         where = self.where
         own = commands.at(where) if where != "anywhere" else []
+        if where == "message":
+            own = commands.on_message(self.abilities_at_cursor())
         general = commands.at("anywhere")
         running = self.current is not None and self.current.running
         if where == "approval" or not self.asking():
@@ -336,13 +338,17 @@ class MainScreen(ListKeys, Writing):
         """Other keys mean something."""
         self.update_keys()
 
+    def on_transcript_folded(self) -> None:
+        """What was opened can be folded now."""
+        self.update_keys()
+
+    def on_transcript_find_moved(self) -> None:
+        """Another place is on the screen."""
+        self.chat.show_find()
+
     def on_transcript_link_chosen(self, event: Transcript.LinkChosen) -> None:
         """A link is opened when the person says so."""
-        self.run_worker(self._open_link(event.url), exit_on_error=False)
-
-    async def _open_link(self, url: str) -> None:
-        if await self.pick_one("Open this link?", [(url, url, "")], verb="opens it"):
-            self.app.open_url(url)
+        self.offer_links({event.url: event.words})
 
     # -- messages over the chat
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+from textual.selection import SELECT_ALL
 from textual.widgets import TextArea
 
 from fireside_tui.conversations.attach import check_file
 from fireside_tui.conversations.trouble import file_trouble
+from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.base import MainBase
 
 if TYPE_CHECKING:
     from fireside import HistoryEntry
 
     from fireside_tui.conversations import Conversation
+    from fireside_tui.screens.links import Chosen
+    from fireside_tui.transcript import Item
 
 
 class MessageCommands(MainBase):
@@ -147,15 +152,36 @@ class MessageCommands(MainBase):
         else:
             self.say("Ctrl+Q quits.")
 
+    def do_select_all(self, argument: str = "") -> None:
+        """All that was said here, to be copied."""
+        if self.current is not None and not self.current.empty:
+            self.selections = {self.chat.transcript: SELECT_ALL}
+            self.go_to(self.chat.transcript)  # in the box, the next Ctrl+A is the box's own
+
     # -- the message under the transcript's cursor
 
     def _cursor_key(self) -> str | None:
         return self.chat.transcript.cursor
 
+    def abilities_at_cursor(self) -> frozenset[str]:
+        """What can be done with the message under the cursor."""
+        key = self._cursor_key()
+        if key is None:
+            return frozenset()
+        told = key.startswith("live") or key.partition(".")[0].isdigit()  # else a notice that passes
+        return self.chat.transcript.abilities(key) | ({"entry"} if told else frozenset())
+
+    def _item_at_cursor(self) -> Item | None:
+        key = self._cursor_key()
+        return next((item for item in self.chat.transcript.items if item.key == key), None)
+
+    def do_message_unfold(self, argument: str = "") -> None:
+        """A tool call or thinking, opened or folded again."""
+        self.chat.transcript.action_toggle_fold()
+
     def do_message_copy(self, argument: str = "") -> None:
         """The message under the cursor."""
-        key = self._cursor_key()
-        item = next((item for item in self.chat.transcript.items if item.key == key), None)
+        item = self._item_at_cursor()
         if item is not None:
             self.copy(item.detail if item.kind == "tool" else item.text, "the message")
 
@@ -170,14 +196,39 @@ class MessageCommands(MainBase):
 
     async def do_message_links(self, argument: str = "") -> None:
         """Its links."""
-        key = self._cursor_key()
-        links = self.chat.transcript.links(key) if key else []
-        if not links:
+        from fireside_tui.transcript.inline import links_of
+
+        item = self._item_at_cursor()
+        links = await asyncio.to_thread(links_of, item.text) if item is not None else {}
+        if links:
+            self.offer_links(links)
+        else:
             self.say("There are no links in this message.")
-            return
-        chosen = await self.pick_one("Open a link", [(link, link, "") for link in links], verb="opens it")
-        if chosen:
-            self.app.open_url(chosen)
+
+    def offer_links(self, links: dict[str, str]) -> None:
+        """Addresses with their words: one of them is opened, or copied, when the person says so."""
+        from fireside_tui.screens.links import Links
+
+        self.app.push_screen(Links(links), self._link_chosen)
+
+    async def _link_chosen(self, chosen: Chosen | None) -> None:
+        if chosen is not None and chosen.copy:
+            self.copy(chosen.url, "the address")
+        elif chosen is not None:
+            self.run_worker(self.browse(chosen.url), group="commands", exit_on_error=False)
+
+    async def browse(self, url: str) -> None:
+        """Opens an address in a browser; copies it where there is none."""
+        from fireside_tui import browser
+
+        try:
+            if await browser.browse(self.app, url):
+                return
+            why = "There is no browser here"
+        except (OSError, ValueError) as error:
+            why = safe_line(str(error), 80)
+        self.app.copy_to_clipboard(url)
+        self.say(f"{why}: the address is copied.")
 
     async def do_message_edit(self, argument: str = "") -> None:
         """The person's own message."""
@@ -197,8 +248,7 @@ class MessageCommands(MainBase):
 
     async def do_message_pager(self, argument: str = "") -> None:
         """In `$PAGER`."""
-        key = self._cursor_key()
-        item = next((item for item in self.chat.transcript.items if item.key == key), None)
+        item = self._item_at_cursor()
         if item is not None:
             await self.page_outside(item.detail if item.kind == "tool" else item.text)
 

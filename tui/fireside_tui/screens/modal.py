@@ -8,12 +8,14 @@ from typing import TypeVar
 
 from textual.screen import ModalScreen
 
+from fireside_tui.pointing import OneWidget
+
 T = TypeVar("T")
 BOX_BY = 3.0
 """Seconds that a key waits for the box."""
 
 
-class Modal(ModalScreen[T]):
+class Modal(OneWidget[T], ModalScreen[T]):
     """A screen that asks or shows something, with a box that has the focus."""
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -18,7 +18,14 @@ from fireside_tui.screens.modal import Modal
 from fireside_tui.search import Hit, SearchIndex
 
 
-class Search(Modal[Hit | None]):
+class Found(NamedTuple):
+    """A hit that was chosen, and the words that found it."""
+
+    hit: Hit
+    words: str
+
+
+class Search(Modal[Found | None]):
     """Gives the hit that was chosen. The index is brought up to date on a thread while one types."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,6 +46,8 @@ class Search(Modal[Hit | None]):
         super().__init__()
         self._index, self._words = index, words
         self._hits: list[Hit] = []
+        self._asked, self._found = "", ""  # the words that are looked for, and those that found the hits
+        self._return = False  # Enter came before the hits
 
     def compose(self) -> ComposeResult:
         """Words, what was found, how far it is."""
@@ -50,7 +59,7 @@ class Search(Modal[Hit | None]):
     def on_mount(self) -> None:
         """The index takes in what is new."""
         self._update_index()
-        self._find(self._words)
+        self._look_for(self._words)
 
     @work(thread=True, exit_on_error=False, group="index")
     def _update_index(self) -> None:
@@ -74,7 +83,7 @@ class Search(Modal[Hit | None]):
 
     def _again(self) -> None:
         if self.is_attached:
-            self._find(self.query_one(Input).value)
+            self._look_for(self.query_one(Input).value)
 
     def _say(self, words: str) -> None:
         if self.is_attached:
@@ -82,7 +91,13 @@ class Search(Modal[Hit | None]):
 
     @on(Input.Changed)
     def _on_typed(self, event: Input.Changed) -> None:
-        self._find(event.value)
+        self._look_for(event.value)
+
+    def _look_for(self, words: str) -> None:
+        self._asked, self._return = words, False
+        if words.strip():  # the index may be busy with what is new
+            self._say("Searching …")
+        self._find(words)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group="search")
     def _find(self, words: str) -> None:
@@ -98,13 +113,15 @@ class Search(Modal[Hit | None]):
     def _show(self, words: str, hits: list[Hit]) -> None:
         if not self.is_attached:
             return
-        self._hits = hits
+        self._hits, self._found = hits, words
         options = self.query_one(OptionList)
         options.clear_options()
         options.add_options([Option(self._line(hit)) for hit in hits])
         options.highlighted = 0 if hits else None
         found = f"{len(hits)} conversation{'s' * (len(hits) != 1)}" if hits else "Nothing found"
         self._say(found if words.strip() else "Words, in any order")
+        if self._return:
+            self._on_return()
 
     @staticmethod
     def _line(hit: Hit) -> Content:
@@ -123,13 +140,16 @@ class Search(Modal[Hit | None]):
 
     @on(Input.Submitted)
     def _on_return(self) -> None:
+        self._return = self._asked != self._found
+        if self._return:
+            return
         at = self.query_one(OptionList).highlighted
         if at is not None and at < len(self._hits):
-            self.dismiss(self._hits[at])
+            self.dismiss(Found(self._hits[at], self._found))
 
     @on(OptionList.OptionSelected)
     def _on_option(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(self._hits[event.option_index])
+        self.dismiss(Found(self._hits[event.option_index], self._found))
 
 
 class _LeftError(Exception):

@@ -8,9 +8,15 @@ from fireside_tui.config import ConfigError, is_address, save_setting
 from fireside_tui.screens.base import MainBase
 
 if TYPE_CHECKING:
+    from fireside import Agent
     from fireside.models import ModelInfo
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
+
+
+def _tools_of(agent: Agent) -> list[str]:
+    """The tools of an Agent. Those of an MCP server are known while there is a connection: `name__…` stands for them."""
+    return [*agent.own_tools, *(f"{server.name}__…" for server in agent.mcp_servers)]
 
 
 class SettingCommands(MainBase):
@@ -99,17 +105,18 @@ class SettingCommands(MainBase):
         chat.transcript.fold_all("thinking", not chat.show_thinking)
         chat.narrate_thinking(chat.show_thinking)
         self._keep("show_thinking", chat.show_thinking)
-        self.say("Thinking is shown." if chat.show_thinking else "Thinking is folded.")
+        if not any(item.kind == "thinking" for item in chat.transcript.items):  # else one sees it
+            self.say("Thinking will be shown." if chat.show_thinking else "Thinking will be folded.")
 
     def do_tools(self, argument: str = "") -> None:
         """On or off, for all conversations."""
         if argument not in ("", "on", "off"):
             self.say("/tools on, or /tools off.", error=True)
             return
-        off = argument == "off" if argument in ("on", "off") else bool(self.conversations.agent.tools)
-        tools = () if off else self.fireside.tools
-        self.conversations.use_agent(tools=tools)
-        names = ", ".join(self.conversations.agent.tools)
+        off = argument == "off" if argument in ("on", "off") else bool(_tools_of(self.conversations.agent))
+        tools = self.fireside.tools  # `human` gives a tool of its own, to ask the person
+        self.conversations.use_agent(**({"tools": (), "mcp_servers": (), "human": None} if off else tools))
+        names = ", ".join(_tools_of(self.conversations.agent))
         self.say(f"Tools are on: {names}." if names else "Tools are off." if off else "There are no tools here.")
 
     async def do_allow(self, argument: str = "") -> None:
@@ -117,18 +124,23 @@ class SettingCommands(MainBase):
         current = self.current
         if current is None:
             return
-        tools = [(name, name, "allowed" if name in current.allowed else "") for name in current.agent.tools]
-        if not tools:
+        agent = current.agent
+        if not _tools_of(agent):
             self.say("There are no tools here.")
             return
+        known = [*agent.tools, *sorted(current.allowed - set(agent.tools))]
+        if not (known or argument):
+            self.say(f"Name one of these: /allow {' or /allow '.join(_tools_of(agent))}")
+            return
+        tools = [(name, name, "allowed" if name in current.allowed else "") for name in known]
         name = argument or await self.pick_one("Allow without asking (again: ask)", tools)
-        if name in current.agent.tools:
+        if name in known or (name and name.startswith(tuple(f"{server.name}__" for server in agent.mcp_servers))):
             current.allowed ^= {name}
             self.say(
                 f"{name} {'runs without asking' if name in current.allowed else 'asks again'}, in this conversation."
             )
         elif name:
-            self.say(f"There is no tool {name}; there are {', '.join(current.agent.tools)}.", error=True)
+            self.say(f"There is no tool {name}; there are {', '.join(_tools_of(agent))}.", error=True)
 
     async def do_demo(self, argument: str = "") -> None:
         """The offline demo."""

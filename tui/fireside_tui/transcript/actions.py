@@ -1,4 +1,4 @@
-"""What one does in a transcript by key: pages, folding, the cursor over messages, find; and the messages that it posts."""
+"""What one does in a transcript by key: pages, folding, the cursor over messages; and the messages that it posts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from textual.message import Message
 
 from fireside_tui.transcript.canvas import Canvas
 from fireside_tui.transcript.items import FOLDS
-from fireside_tui.transcript.search import Hit, Search
 
 if TYPE_CHECKING:
     from fireside_tui.transcript.view import Transcript
@@ -32,18 +31,23 @@ class TranscriptMessage(Message):
 
 
 class Actions(Canvas):
-    """Moves, folds and finds, and says so."""
+    """Moves and folds, and says so."""
 
     class LinkChosen(TranscriptMessage, namespace="transcript"):
         """A link was clicked. Nothing is opened: the app asks or opens `url`, which is http or https."""
 
-        def __init__(self, transcript: Transcript, key: str, url: str) -> None:
+        def __init__(self, transcript: Transcript, key: str, url: str, words: str) -> None:
             super().__init__(transcript, key)
             self.url = url
             """The target."""
+            self.words = words
+            """What stands for it in the row that was clicked."""
 
     class CursorMoved(TranscriptMessage, namespace="transcript"):
         """The cursor is on another item ("" for none)."""
+
+    class Folded(TranscriptMessage, namespace="transcript"):
+        """An item was folded, or opened."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor(1)", "Next message", show=False),
@@ -92,6 +96,7 @@ class Actions(Canvas):
             return
         self._keep_line(m, folded)
         self._redraw()
+        self.post_message(self.Folded(self._self, key))
 
     def fold_all(self, kind: str, folded: bool) -> None:
         """Folds or opens all items of a kind ("thinking", "tool")."""
@@ -128,8 +133,21 @@ class Actions(Canvas):
         if moved:
             self.post_message(self.CursorMoved(self._self, key or ""))
 
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Who comes here sees what the keys are for."""
+        super().watch_has_focus(_has_focus)
+        self._put_cursor()
+
+    def _put_cursor(self) -> None:
+        """Puts the cursor on the last item in view, if one is needed and there is none; nothing moves for it."""
+        if self.has_focus and self._cursor is None and self.roll.items and self.roll.width:
+            rows = self.roll.screen(self._height)
+            m = self._no_rule(rows[-1][0] if rows else len(self.roll.items) - 1, -1)
+            if m is not None:
+                self.set_cursor(self.roll.items[m].key)
+
     def move_cursor(self, delta: int) -> None:
-        """Moves the cursor by so many items; the first time, to the last item in view."""
+        """Moves the cursor by so many items; from none, to the last item in view."""
         items = self.roll.items
         if not items or not self.roll.width:
             return
@@ -138,11 +156,16 @@ class Actions(Canvas):
             m, step = (rows[-1][0] if rows else len(items) - 1), -1
         else:
             m, step = self.roll.index[self._cursor] + delta, 1 if delta > 0 else -1
-        m = max(0, min(m, len(items) - 1))
-        while 0 <= m < len(items) and items[m].kind == "rule":  # nothing can be done with a rule
+        there = self._no_rule(max(0, min(m, len(items) - 1)), step)
+        if there is not None:
+            self.set_cursor(items[there].key, show=True)
+
+    def _no_rule(self, m: int, step: int) -> int | None:
+        """The next item with which something can be done."""
+        items = self.roll.items
+        while 0 <= m < len(items) and items[m].kind == "rule":
             m += step
-        if 0 <= m < len(items):
-            self.set_cursor(items[m].key, show=True)
+        return m if 0 <= m < len(items) else None
 
     def action_cursor(self, delta: int) -> None:
         """Moves the cursor."""
@@ -169,64 +192,3 @@ class Actions(Canvas):
         roll.following = False
         above = self._height // 4
         roll.anchor = target if target[2] >= above else roll.back(target[0], target[1], above - target[2])
-
-    # -- find
-    @property
-    def finding(self) -> bool:
-        """Whether hits are marked."""
-        return self._search is not None
-
-    def find(self, query: str) -> int:
-        """Marks all hits of `query` (letters' case aside) and gives their number; "" clears."""
-        self._join()
-        self._hit = None
-        self._search = Search(query) if query else None
-        self._redraw()
-        return self._search.count(self.roll) if self._search else 0
-
-    def find_next(self) -> bool:
-        """Goes to the next hit, from the end on to the first; whether there is one."""
-        return self._walk(1)
-
-    def find_previous(self) -> bool:
-        """Goes to the hit before."""
-        return self._walk(-1)
-
-    def clear_find(self) -> None:
-        """Takes the marks away."""
-        self._search = self._hit = None
-        self._redraw()
-
-    def _walk(self, step: int) -> bool:
-        roll, search = self.roll, self._search
-        if search is None or not roll.items or not roll.width:
-            return False
-        self._join()
-        m, b, row = roll.anchor
-        here: Hit = self._hit or (m, b, roll.rows(m, b)[row].start, -1 if step > 0 else 0)
-        if self._hit is None and step < 0:  # from the end of the screen
-            last = roll.screen(self._height)[-1]
-            here = (last[0], last[1], 1 << 60, 0)
-        count = len(roll.items)
-        for n in range(count + 1):
-            i = (here[0] + n * step) % count
-            if not search.in_item(roll, i):
-                continue
-            item = roll.items[i]
-            if item.folded and item.kind in FOLDS:
-                self.fold(item.key, False)
-            hits = search.hits(roll, i)
-            if n == 0:
-                hits = [hit for hit in hits if (hit > here if step > 0 else hit < here)]
-            if hits:
-                self._go(hits[0 if step > 0 else -1])
-                return True
-        return False
-
-    def _go(self, hit: Hit) -> None:
-        self._hit = hit
-        m, b, start, _ = hit
-        rows = self.roll.rows(m, b)
-        ends = [max([p.x + len(p.text) for p in row.pieces if p.x >= 0], default=row.start) for row in rows]
-        self._show(m, b, next((i for i, end in enumerate(ends) if end > start), 0))
-        self._redraw()

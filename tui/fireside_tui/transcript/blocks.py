@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _QUOTE = re.compile(r" {0,3}>")
+_FENCE = re.compile(r"^[ \t>]*(?:(?:[-+*]|\d+[.)])[ \t]+)*(?:```|~~~)", re.MULTILINE)
+_INDENTED = re.compile(r"^(?: {4}|\t)", re.MULTILINE)
 #: A quote or a list item is cut at the first of its own blocks past these many lines or characters.
 CONTAINER_LINES, CONTAINER_CHARS = 40, 3000
 #: So many chunks of one line flow into each other; then a short row is accepted, or the last would need them all.
@@ -71,6 +73,8 @@ class Block(NamedTuple):
 
 
 START = Block("md", 0, 0)
+#: So much text is parsed between two keys.
+AT_ONCE = 10_000
 
 
 def split(text: str, resume: Block, env: dict[str, Any]) -> tuple[list[Block], int]:
@@ -94,6 +98,13 @@ def read_references(text: str, env: dict[str, Any]) -> None:
 def code_sources(text: str) -> list[str]:
     """The source of each block of code in `text`, as it was written."""
     return [token.content for token in parser().parse(text) if token.type in ("fence", "code_block")]
+
+
+def has_code(text: str) -> bool:
+    """Whether there is code in a text; of a long one it is only known whether it has fences."""
+    if len(text) > AT_ONCE:
+        return _FENCE.search(text) is not None
+    return ("```" in text or "~~~" in text or _INDENTED.search(text) is not None) and bool(code_sources(text))
 
 
 def split_plain(text: str, resume: Block) -> tuple[list[Block], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fireside_tui.safe_text import safe, without_stray_joiners
@@ -18,6 +19,9 @@ _EXTRA = {"code_inline": ("inline",), "html_inline": ("html",), "image": ("image
 _WEB = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 _BARE = re.compile(r"https?://[^\s<>\"'`|\\^{}\ufffd]+", re.IGNORECASE)
 
+#: So much text is parsed between two keys (`blocks` has it, too, and knows nothing of links).
+AT_ONCE = 10_000
+
 
 @cache
 def parser() -> MarkdownIt:
@@ -30,6 +34,23 @@ def parser() -> MarkdownIt:
 def web_link(target: str) -> str:
     """`target` if it may be opened, else ""."""
     return target if _WEB.match(target) and not re.search(r"\s", target) and safe(target) == target else ""
+
+
+def links_of(text: str) -> dict[str, str]:
+    """The links of a Markdown text, each once, with the words that stand for it."""
+    found: dict[str, str] = {}
+    for token in parser().parse(text) if "://" in text else ():
+        if token.type != "inline":
+            continue
+        for href, runs in groupby(inline(token), key=lambda run: run.href):
+            if href:
+                found.setdefault(href, "".join(run.text for run in runs))
+    return found
+
+
+def has_links(text: str) -> bool:
+    """Whether a text has links; of a long one it is only known that it looks so."""
+    return _WEB.search(text) is not None and (len(text) > AT_ONCE or bool(links_of(text)))
 
 
 def inline(token: Token, base: Names = ()) -> list[Run]:

@@ -7,11 +7,11 @@ from textual.events import Click, Leave, MouseMove
 from textual.selection import Selection
 
 from fireside_tui.safe_text import safe_line
-from fireside_tui.transcript.actions import Actions
+from fireside_tui.transcript.finding import Finder
 from fireside_tui.transcript.selection import line_at, selected_text, word_at
 
 
-class Pointer(Actions):
+class Pointer(Finder):
     """Clicks, hovering, and what is selected."""
 
     ALLOW_SELECT = True
@@ -44,7 +44,8 @@ class Pointer(Actions):
         m, b, row = self._rows[y]
         item = self.roll.items[m]
         if url := self._painter.piece_at(row, x):
-            self.post_message(self.LinkChosen(self._self, item.key, url))
+            words = "".join(piece.text for piece in row.pieces if piece.href == url)
+            self.post_message(self.LinkChosen(self._self, item.key, url, words))
             return
         self.set_cursor(item.key)
         block = self.roll.block_at(m, b)

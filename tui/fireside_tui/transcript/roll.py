@@ -202,6 +202,19 @@ class Roll:
         else:
             self.refresh(self.index[key], doc)
 
+    def more(self, m: int) -> bool:
+        """Splits one more slice of item `m`; whether there was one."""
+        doc = self.doc(m)
+        if not doc.hungry:
+            return False
+        self.refresh(m, doc)
+        return True
+
+    def settled(self, m: int) -> int:
+        """So many blocks of item `m` no later slice changes."""
+        doc = self.doc(m)
+        return doc.pre + doc.done if doc.hungry else len(doc.blocks)
+
     def take(self, key: str) -> None:
         """Takes in what was added to an item, or changed in it."""
         m = self.index[key]

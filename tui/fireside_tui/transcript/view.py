@@ -7,9 +7,9 @@ from typing import Any, overload
 
 from textual.await_remove import AwaitRemove
 
-from fireside_tui.transcript.blocks import code_sources
-from fireside_tui.transcript.inline import inline, parser
-from fireside_tui.transcript.items import Item
+from fireside_tui.transcript.blocks import code_sources, has_code
+from fireside_tui.transcript.inline import has_links, links_of
+from fireside_tui.transcript.items import FOLDS, Item
 from fireside_tui.transcript.pointer import Pointer
 
 
@@ -24,6 +24,8 @@ class Transcript(Pointer, can_focus=True):
         overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; background: $background; color: $foreground;
     }
     """
+
+    _able: tuple[object, frozenset[str]] | None = None  # what can be done with the item that was asked for last
 
     # -- what is shown
     @property
@@ -51,7 +53,11 @@ class Transcript(Pointer, can_focus=True):
         """Shows these items instead of all others, from their end."""
         self._pending.clear()
         self.roll.load(items)
-        self._cursor = self._hit = self._search = None
+        if self._cursor not in self.roll.index:
+            self._cursor = None
+            self.call_later(self._put_cursor)
+        if self._search is not None:
+            self._look_for(None)
         self._more_below = False
         self._drawn.clear()
         self._deselect()
@@ -66,8 +72,11 @@ class Transcript(Pointer, can_focus=True):
     def prepend(self, items: Iterable[Item]) -> None:
         """Puts items above the others; what is in view stays there."""
         self._join()
+        count = len(self.roll.items)
         self.roll.prepend(items)
-        self._hit = None
+        if self._hit is not None:
+            m, b, start, end = self._hit
+            self._hit = (m + len(self.roll.items) - count, b, start, end)
         self._deselect()
         self._redraw_all()
 
@@ -109,6 +118,7 @@ class Transcript(Pointer, can_focus=True):
         self._hit = None
         if self._cursor == key:
             self._cursor = None
+            self.call_later(self._put_cursor)
         self._deselect()
         self._schedule()
         return None
@@ -118,14 +128,26 @@ class Transcript(Pointer, can_focus=True):
         """The source of an item's code blocks, as it was written."""
         return code_sources(self._item(key).text)
 
-    def links(self, key: str) -> list[str]:
-        """The targets of an item's links (http and https only), each once."""
-        found: dict[str, None] = {}
-        text = self._item(key).text
-        for token in parser().parse(text) if "://" in text else ():
-            if token.type == "inline":
-                found.update((run.href, None) for run in inline(token) if run.href)
-        return list(found)
+    def abilities(self, key: str) -> frozenset[str]:
+        """What can be done with an item: "own" (a person wrote it), "folded" or "unfolded", and whether it has "text",
+        "code" and "links". It is asked for at each move of the cursor, so a very long text is only looked at."""
+        item = self._item(key)
+        state = (key, len(item.text), item.detail, item.folded)
+        if self._able is None or self._able[0] != state:
+            found = {
+                "own": item.kind == "user",
+                "folded": item.kind in FOLDS and item.folded,
+                "unfolded": item.kind in FOLDS and not item.folded,
+                "text": bool(item.text or item.detail),
+                "code": has_code(item.text),
+                "links": has_links(item.text),
+            }
+            self._able = (state, frozenset(name for name, there in found.items() if there))
+        return self._able[1]
+
+    def links(self, key: str) -> dict[str, str]:
+        """The targets of an item's links (http and https only), each once, with the words that stand for it."""
+        return links_of(self._item(key).text)
 
     def _item(self, key: str) -> Item:
         self._join()

@@ -23,6 +23,7 @@ from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.command_hints import CommandHints
 from fireside_tui.widgets.composer import Composer
+from fireside_tui.widgets.find_line import FindLine
 from fireside_tui.widgets.lines import ChatHeading, Line, MessageBar, StatusLine
 from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.welcome import Welcome
@@ -81,6 +82,7 @@ class Chat(Pane, Vertical, Listener):
         yield ChatHeading(id="heading")
         yield MessageBar(id="message-bar")
         yield Welcome(id="welcome")
+        yield FindLine(id="find")
         yield ApprovalBar(id="approval")
         yield CommandHints(id="hints")
         yield Line(id="attached")
@@ -248,6 +250,11 @@ class Chat(Pane, Vertical, Listener):
         self.update_lines()
 
     # -- the lines around the transcript
+
+    def show_find(self) -> None:
+        """Which of the places that were found is on the screen."""
+        found = self.transcript.found
+        self.query_one(FindLine).say(*(found or ("", 0, 0)))
 
     def update_lines(self) -> None:
         """Heading, approval, composer and status as they are now."""
