@@ -20,7 +20,7 @@ call among those of the last reply, its id and name), `is_error`, `closing` and 
 | `data` | `{"set": {…}, "removed": […]}` |
 | `title` | `{"title", "by": "person" or "auto"}` |
 | `checkpoint` | `{"message", "data"}` |
-| `restore` | `{"checkpoint": seq}`, or `{"before": seq}` of a `user` entry |
+| `restore` | `{"checkpoint": seq, "message"}`, or `{"before": seq}` of a `user` entry |
 | `error` | the exception's type and message |
 """  # noqa: E501
 

@@ -275,7 +275,10 @@ class State(Entries):
         if seq not in self._fold.checkpoints and not self._fold.may_go_before(seq):
             named = repr(checkpoint.message) if isinstance(checkpoint, Checkpoint) else seq
             raise LookupError(f"the State {self._id!r} has no checkpoint {named}")
-        entry = self._append("restore", {"checkpoint" if seq in self._fold.checkpoints else "before": seq})
+        point = self._fold.checkpoints.get(seq)
+        entry = self._append(
+            "restore", {"before": seq} if point is None else {"checkpoint": seq, "message": point.message}
+        )
         self._take_data()
         self._close_calls(UNKNOWN_RESULT)
         return entry

@@ -78,7 +78,7 @@ def test_a_checkpoint_is_found_where_another_writers_entries_came_before_it(tmp_
     assert [(point.seq, point.message) for point in two.checkpoints()][-1] == (mine.seq, "second")
     two.state.restore(before)
     place_of = {point.message: point.seq for point in two.checkpoints()}
-    assert two.state.history[-1].content == {"checkpoint": place_of["kept in hand"]}
+    assert two.state.history[-1].content == {"checkpoint": place_of["kept in hand"], "message": "kept in hand"}
     with pytest.raises(LookupError, match="elsewhere"):
         two.state.restore(State("another").checkpoint("elsewhere"))
 
@@ -267,4 +267,4 @@ def test_a_checkpoint_is_known_by_its_place_where_the_clock_stands_still(monkeyp
     second = state.checkpoint("same", {"n": 2})
     state._fold.checkpoints = {seq: one._replace(at=first.at) for seq, one in state._fold.checkpoints.items()}
     entry = state.restore(second._replace(at=first.at))
-    assert entry.content == {"checkpoint": second.seq}
+    assert entry.content == {"checkpoint": second.seq, "message": "same"}

@@ -24,11 +24,14 @@ async def test_escape_stops_the_answer_on_the_screen_and_what_came_stays(tmp_pat
         await it.until(lambda: not it.current.running)
         assert "half" in it.shown
         assert "stopped" in it.shown
+        assert "This answer was stopped. Ctrl+R asks again." in it.shown
         shown = it.shown
         id = it.current.id
     async with opened(tmp_path) as it:
         await it.main.open(id)
         assert it.shown.split() == shown.split(), "it looks the same when it is loaded"
+        await it.press("ctrl+r")
+        await it.until(lambda: not it.current.running and "This answer was stopped" not in it.shown)
 
 
 async def test_coming_back_to_a_conversation_that_streams_shows_all_that_came(tmp_path: Path) -> None:
@@ -368,7 +371,7 @@ async def test_the_keys_on_a_message(tmp_path: Path) -> None:
         await it.main.open(id)
         it.main.chat.transcript.focus()
         await it.pilot.pause()
-        await it.press("k", "c")
+        await it.press("c")
         await it.until(lambda: it.app.clipboard == "answer to two")
         await it.press("k", "k", "k", "f")
         await it.until(lambda: it.current.id != id)
@@ -376,7 +379,7 @@ async def test_the_keys_on_a_message(tmp_path: Path) -> None:
         await it.main.open(id)
         it.main.chat.transcript.focus()
         await it.pilot.pause()
-        await it.press("k", "k", "e")
+        await it.press("k", "e")
         await it.until(lambda: len(it.app.screen_stack) == 3)
         await it.press("!", "ctrl+s")
         await it.until(lambda: it.current.state.answer == "other")

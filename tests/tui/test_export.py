@@ -58,7 +58,7 @@ def test_reading_joins_calls_with_results_and_keeps_only_what_stands(talk: State
         ("claude", "Let me look.", ""),
         ("claude", "Because of X.", ""),
         ("you", "", ""),
-        ("claude", "It stops", "stopped"),
+        ("claude", "It stops", "an error"),
         "OSError: no network",
     ]
     calls = [part for item in items if isinstance(item, Said) for part in item.parts if isinstance(part, Call)]
@@ -88,7 +88,7 @@ def test_markdown_says_who_and_when_and_folds_calls_and_thinking(talk: State) ->
     assert "<details><summary>Tool call: read_file, done</summary>" in shown
     assert "`````\nline\n````\nline\n`````" in shown, "the fence is longer than any inside"
     assert "*(picture: image/png, 3 bytes)*" in shown
-    assert "It stops\n\n*(cut off: stopped)*" in shown
+    assert "It stops\n\n*(cut off: an error)*" in shown
     assert "Beca\n" not in shown
 
 

@@ -13,6 +13,7 @@ import pytest
 from fireside import Agent, FileStore, Reply, State, Text, Thinking, ToolError, tool
 from fireside.models import Delta
 from fireside.testing import FakeModel, tool_call
+from fireside_tui.screens.search import Found
 from fireside_tui.search import Hit
 from fireside_tui.widgets import narrator
 from fireside_tui.widgets.narrator import Narrator, last_part
@@ -95,7 +96,7 @@ async def test_a_long_conversation_opens_at_its_end_and_is_whole_a_moment_later(
         assert parts[-2:] == [parts[-2], len(state.history)]
         assert 20 <= parts[-2] < 60
         shown = {item.key: item for item in chat.transcript.items}
-        assert list(shown) == list(told(state.history))
+        assert [key for key in shown if key != "left-open"] == list(told(state.history))
         chat.transcript.action_scroll_home()
         await app.pilot.pause()
         assert "message 0" in "\n".join(strip.text for strip in chat.transcript._view)
@@ -135,13 +136,13 @@ async def test_a_place_that_was_found_is_not_gone_to_in_another_conversation(
     async with opened(tmp_path, ["fine"], store=store) as app:
         await app.send("Another one")
         other = app.current
-        going = asyncio.create_task(app.main._found_hit(Hit(state.id, "", "", 1, TODAY)))
+        going = asyncio.create_task(app.main._found_hit(Found(Hit(state.id, "", "", 1, TODAY), "turn")))
         while app.current is other:  # noqa: ASYNC110  nothing tells it
             await asyncio.sleep(0)
         app.main.show(other)
         await going
         assert app.current is other
-        assert app.main.chat.transcript.cursor is None
+        assert not app.main.chat.transcript.finding
 
 
 class Slow:
@@ -167,3 +168,50 @@ async def test_a_reply_that_another_process_is_writing_is_still_coming(tmp_path:
     for elsewhere, said in ((False, "cut off"), (True, "still coming")):
         items = Narrator.of(begun, live=False, elsewhere=elsewhere, today=TODAY)[1]
         assert list(items.values())[-1].state == said
+
+
+def stated(state: State) -> list[str]:
+    """How each answer ended that is not whole."""
+    return [item.state for item in told(state.history).values() if item.kind == "assistant" and item.state]
+
+
+class Breaks(Slow):
+    """A model that streams and then fails, or is told to stop."""
+
+    def __init__(self, end: BaseException) -> None:
+        self.end = end
+
+    async def stream(self, request: Any) -> AsyncIterator[Any]:
+        yield Delta("text", "half an ans", 0)
+        raise self.end
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [(ConnectionError("gone"), "cut off"), (RuntimeError("broke"), "cut off"), (KeyboardInterrupt(), "stopped")],
+)
+async def test_an_answer_is_stopped_by_a_person_and_else_cut_off(tmp_path: Path, end: BaseException, said: str) -> None:
+    state = State("Hi")
+    with contextlib.suppress(BaseException):
+        await Agent(Breaks(end), store=FileStore(tmp_path), retries=0).arun(state)
+    assert stated(state) == [said]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+async def test_a_rule_says_to_which_checkpoint_one_went_back_and_is_not_cut(tmp_path: Path, width: int) -> None:
+    name = "before the very long change of it all"
+    async with opened(tmp_path, ["one", "two"], size=(width, 24)) as app:
+        await app.send("Hi")
+        await app.command(f"/checkpoint {name}")
+        await app.send("more")
+        await app.command(f"/rewind {name}")
+        await app.until(lambda: "went back" in app.shown)
+        for _ in range(2):
+            await app.pilot.pause()
+            rows = [strip.text for strip in app.main.chat.transcript._view]
+            at = next(n for n, row in enumerate(rows) if "went back to" in row)
+            words = " ".join(row.replace("─", " ").strip() for row in rows[at : at + 3])
+            assert " ".join(words.split()).startswith(
+                f"went back to the checkpoint “{name}”: Claude forgets what came after"
+            )
+            app.main.chat.reload()

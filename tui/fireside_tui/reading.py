@@ -40,6 +40,11 @@ def other_name(model: Any) -> str:
     return "" if "claude" in str(model or "claude").lower() else safe_line(str(model), 40)
 
 
+def was_stopped(entry: HistoryEntry) -> bool:
+    """Whether an entry is the end of a run that a person, or a signal, stopped; not one that broke off by itself."""
+    return entry.kind == "stop" and bool(entry.content.get("cut")) and not entry.closing
+
+
 @dataclass(slots=True)
 class Said:
     """One message: of `"you"` or `"claude"`. `cut` is why a reply is not whole."""
@@ -194,11 +199,11 @@ class _Reader:
         self.passages.append(Note("restore", entry.at, f"went back to the checkpoint: {name}"))
 
     def _error(self, entry: HistoryEntry) -> None:
-        self.end_partial()
+        self.end_partial("an error")
         self.passages.append(Note("error", entry.at, for_a_person(entry.text)))
 
     def _stop(self, entry: HistoryEntry) -> None:
-        self.end_partial()
+        self.end_partial("stopped" if was_stopped(entry) else "the program ended")
         content = entry.content
         if not content.get("end") and content.get("answer") is not None:
             answer = content["answer"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fireside_tui.transcript.blocks import Block
-from fireside_tui.transcript.cells import cell_len, fit
+from fireside_tui.transcript.cells import cell_len, fit, wrap_cuts
 from fireside_tui.transcript.doc import Doc
 from fireside_tui.transcript.highlight import ROOT, State, highlight, language_of, ready
 from fireside_tui.transcript.inline import parser
@@ -151,12 +152,20 @@ def fold_line(rows: Rows, head: str, kind: str) -> None:
 
 
 def rule(rows: Rows, words: str) -> None:
-    """A line across, its words in the middle."""
-    title = f" {fit(words, rows.width - 6)} " if words else ""
-    room = max(0, rows.width - cell_len(title))
-    side, right = room // 2, room - room // 2
-    pieces = [Run("─" * side, ("rule",), drawn=True), Run(title, ("rule",)), Run("─" * right, ("rule",), drawn=True)]
-    rows.row(pieces)
+    """A line across, its words in the middle; words that are too long for it go on below."""
+    width = max(1, rows.width - 6)
+    cuts = [0, *wrap_cuts(words, width), len(words)]
+    for start, end in pairwise(cuts):
+        line = words[start:end]
+        shown = fit(line.rstrip(), width)
+        room = max(0, rows.width - cell_len(shown) - (2 if shown else 0))
+        side, right = room // 2, room - room // 2
+        left_edge, right_edge = ("─" * side + " ", " " + "─" * right) if shown else ("─" * side, "─" * right)
+        pieces = [Run(left_edge, ("rule",), drawn=True), Run(shown, ("rule",)), Run(right_edge, ("rule",), drawn=True)]
+        rows.row(pieces)
+        if end < len(words):
+            rows.plain.append(" ")  # one line in what is copied and found
+            rows.length += 1
     rows.newline()
 
 

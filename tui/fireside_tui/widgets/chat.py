@@ -19,6 +19,7 @@ from fireside_tui import clock
 from fireside_tui.commands import BY_NAME, key_name
 from fireside_tui.conversations import Conversation, Listener, explain
 from fireside_tui.conversations.trouble import answered_by
+from fireside_tui.reading import was_stopped
 from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.command_hints import CommandHints
@@ -168,7 +169,13 @@ class Chat(Pane, Vertical, Listener):
             return
         history = list(conversation.state.history)
         live, elsewhere = conversation.running, conversation.elsewhere is not None
-        tell = partial(Narrator.of, live=live, elsewhere=elsewhere, today=clock.now(), show_thinking=self.show_thinking)
+        tell = partial(
+            Narrator.of,
+            live=live,
+            elsewhere=elsewhere,
+            today=clock.now(),
+            show_thinking=self.show_thinking,
+        )
         if peeked is not None and not live and not elsewhere and peeked.ends(history):
             narrator, key, first = peeked.narrator, peeked.key, len(history) - len(peeked.entries)
         else:
@@ -383,6 +390,8 @@ def _left_open(conversation: Conversation) -> str:
             return "This message has no answer yet. Ctrl+R asks for one."
         case "waiting" if _is_unanswered(state):
             return "Your last message has no answer yet. Ctrl+R asks for one."
+        case "waiting" if _is_stopped(state):
+            return "This answer was stopped. Ctrl+R asks again."
     return ""
 
 
@@ -396,4 +405,12 @@ def _is_unanswered(state: State) -> bool:
             return bool(entry.seq > seen)
         elif entry.kind == "restore":  # to where all was answered: else the status would not be "waiting"
             return False
+    return False
+
+
+def _is_stopped(state: State) -> bool:
+    """Whether the last that was said is an answer that was stopped."""
+    for entry in reversed(state.history):
+        if entry.kind in ("stop", "user", "reply", "restore", "compact"):
+            return was_stopped(entry)
     return False

@@ -11,7 +11,8 @@ from fireside import HistoryEntry, Image, Text, Thinking, ToolCall
 
 from fireside_tui.conversations.approval import call_line
 from fireside_tui.no_key import for_a_person
-from fireside_tui.reading import UNKNOWN, other_name
+from fireside_tui.reading import UNKNOWN, other_name, was_stopped
+from fireside_tui.safe_text import safe_line
 from fireside_tui.transcript import Item
 
 CUT_OFF = {
@@ -19,6 +20,9 @@ CUT_OFF = {
     "refusal": "declined",
     "model_context_window_exceeded": "cut off: the context is full",
 }
+
+CUT, STOPPED = "cut off", "stopped"
+"""An answer that broke off by itself, and one that a person stopped."""
 
 
 class View(Protocol):
@@ -76,7 +80,13 @@ def last_part(history: Sequence[HistoryEntry]) -> int:
 class Narrator:
     """Tells a conversation. `take` each entry in order; `stream` what comes of a reply meanwhile."""
 
-    def __init__(self, view: View, *, today: datetime, show_thinking: bool = False) -> None:
+    def __init__(
+        self,
+        view: View,
+        *,
+        today: datetime,
+        show_thinking: bool = False,
+    ) -> None:
         self.view = view
         self.show_thinking = show_thinking
         self._today = today.astimezone().date()
@@ -87,6 +97,7 @@ class Narrator:
         self._late: list[int] = []  # user messages that may have come while a reply streamed
         self._name = ""  # of the model that answers, where it is not Claude
         self._last_error = ""
+        self._cut: str | None = None  # the item that ended before its reply was whole; why is told next
         self._passing: list[str] = []  # items that the next run takes away
 
     # -- a history
@@ -108,7 +119,7 @@ class Narrator:
             self.take(entry)
         if live:
             self._partial = None
-        self._keep_partial("still coming" if elsewhere else "cut off")
+        self._keep_partial("still coming" if elsewhere else CUT)
 
     # -- one entry
 
@@ -183,7 +194,7 @@ class Narrator:
             if content.get("void"):
                 self.void()
             elif content.get("cut"):
-                self._end_live("stopped")
+                self._end_live()
             return
         if content.get("void"):
             self._partial = None
@@ -193,7 +204,7 @@ class Narrator:
             self._partial = _Partial(entry.seq, name)
         self._partial.take(content)
 
-    def _keep_partial(self, end: str = "cut off") -> None:
+    def _keep_partial(self, end: str = CUT) -> None:
         """What streamed and never became a reply stays to be read."""
         partial, self._partial = self._partial, None
         late, self._late = [str(seq) for seq in self._late], []
@@ -201,8 +212,9 @@ class Narrator:
             return
         for n, (kind, text) in enumerate(partial.blocks):
             item = self._said(f"{partial.seq}.{n}", "assistant" if kind == "text" else "thinking", text)
-            item.state = ("stopped" if partial.cut else end) if n == len(partial.blocks) - 1 else ""
+            item.state = (CUT if partial.cut else end) if n == len(partial.blocks) - 1 else ""
             self.view.add(item)
+            self._cut = item.key
         self._move_behind(late)
 
     def _tool_result(self, entry: HistoryEntry) -> None:
@@ -249,6 +261,7 @@ class Narrator:
 
     def _run_start(self, entry: HistoryEntry) -> None:
         self._keep_partial()
+        self._cut = None
         self._name = other_name(entry.content["agent"]["model"])
         self._last_error = ""
         for key in self._passing:
@@ -256,9 +269,12 @@ class Narrator:
         self._passing = []
 
     def _stop(self, entry: HistoryEntry) -> None:
-        self._end_live("stopped")
+        self._end_live()
         self._keep_partial()
         content = entry.content
+        if self._cut is not None and was_stopped(entry):
+            self.view.change(self._cut, state=STOPPED)
+        self._cut = None
         error = str(content.get("error") or "")
         if error and error != self._last_error:
             self._said_error(entry, error)
@@ -266,7 +282,7 @@ class Narrator:
             self.view.add(Item(str(entry.seq), "notice", "Stopped at the limit of steps. Ctrl+R goes on."))
 
     def _error(self, entry: HistoryEntry) -> None:
-        self._end_live("cut off")
+        self._end_live()
         self._keep_partial()
         self._last_error = str(entry.content)
         self._said_error(entry, self._last_error)
@@ -282,9 +298,12 @@ class Narrator:
         self.view.add(Item(str(entry.seq), "rule", title=f"checkpoint: {entry.text}"))
 
     def _restore(self, entry: HistoryEntry) -> None:
-        title = "went back to a checkpoint: Claude knows nothing of what came after"
-        if isinstance(entry.content, dict) and "before" in entry.content:
-            title = "went back to an earlier message: Claude knows nothing of it, nor of what came after"
+        if "before" in entry.content:
+            title = "went back to an earlier message: Claude forgets it, and what came after"
+        else:
+            name = safe_line(str(entry.content.get("message", "")), 40)
+            where = f"the checkpoint “{name}”" if name else "a checkpoint"
+            title = f"went back to {where}: Claude forgets what came after"
         self.view.add(Item(str(entry.seq), "rule", title=title))
 
     # -- a reply that streams
@@ -326,9 +345,10 @@ class Narrator:
         if (key := self._tools.get((call.id, call.n))) is not None:
             self.view.change(key, state="running")
 
-    def _end_live(self, state: str) -> None:
+    def _end_live(self) -> None:
         if self._live:
-            self.view.change(self._live[-1][1], state=state)
+            self._cut = self._live[-1][1]
+            self.view.change(self._cut, state=CUT)
             self._live = []
 
     def _said(self, key: str, kind: str, text: str) -> Item:
