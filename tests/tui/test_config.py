@@ -176,6 +176,15 @@ def test_a_server_that_the_file_names_and_nobody_understands_is_no_other_server(
     assert load_config(environ={"FIRESIDE_BASE_URL": "http://b"}, despite=[]).server == "http://b"
 
 
+def test_a_file_that_can_not_be_read_may_name_a_store(home: Path) -> None:
+    (home / "config" / "fireside" / "config.toml").mkdir(parents=True)
+    told: list[str] = []
+    config = load_config(despite=told)
+    assert "can't be read" in told[0]
+    with pytest.raises(ConfigError, match="does not say where the conversations are"):
+        _ = config.place
+
+
 def test_a_file_that_is_no_toml_says_that_nothing_in_it_is_in_use(home: Path) -> None:
     written(home, "model = 'demo'\ntheme = \n")
     told: list[str] = []

@@ -33,7 +33,6 @@ from fireside_tui.looks import selection
 from fireside_tui.own_colours import OwnColours
 from fireside_tui.palette import FiresideCommands
 from fireside_tui.pointing import see_what_is_there
-from fireside_tui.safe_text import safe_line
 from fireside_tui.screens.main import MainScreen
 from fireside_tui.screens.modal import Modal
 from fireside_tui.theme import DEFAULT, THEMES
@@ -314,19 +313,10 @@ class FiresideApp(App[int]):
             self.main.chat.missing = "" if self._own_server else missing_for(self.conversations.agent)
 
     def _ended(self, conversation: Conversation) -> None:
-        if conversation is self.main.current:
-            return
-        title = f"“{safe_line(conversation.state.title, 40)}”"  # what went wrong has to fit, too
-        why = conversation.trouble.text if conversation.trouble else ""
-        match conversation.outcome:
-            case "answered":
-                self.main.say(f"An answer came in {title}.")
-            case "limit":
-                self.main.say(f"{title} reached the limit of its turns before it was done.", error=True)
-            case "failed":
-                self.main.say(f"No answer in {title}: {why}", error=True)
-            case "compacted":
-                self.main.say(why or f"{title} is compacted.", error=bool(why))
+        from fireside_tui.conversations.outcome import told_of
+
+        if conversation is not self.main.current and (words := told_of(conversation)):
+            self.main.say(words, error=conversation.outcome in ("failed", "limit"))
 
     # -- the end
 

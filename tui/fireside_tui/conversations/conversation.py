@@ -8,18 +8,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fireside_tui.conversations.approval import Approval
 from fireside_tui.conversations.attach import with_files
+from fireside_tui.conversations.outcome import Outcome
 from fireside_tui.conversations.rows import Status
 from fireside_tui.conversations.trouble import Trouble, explain, file_trouble
 
 if TYPE_CHECKING:
     from fireside import Agent, HistoryEntry, Holder, Image, ResumeWarning, State, Tool, ToolCall
-
-Outcome: TypeAlias = Literal["answered", "limit", "compacted", "failed", "stopped"]
-"""How a run ended: with an answer, at the limit of its turns, with a summary, with trouble, or as a person wished."""
 
 SETTINGS = "fireside"
 """The key of `state.data` that holds the settings of a conversation: its model, its system prompt, its effort."""
