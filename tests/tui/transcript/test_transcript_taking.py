@@ -157,6 +157,18 @@ async def test_a_selection_grows_while_the_edge_scrolls():
         await pilot.mouse_up(transcript, offset=(10, 4))
 
 
+async def test_a_selection_that_ends_on_a_blank_row_takes_nothing_of_the_next_one():
+    app = Chat([Item("a", "assistant", "one\n\ntwo\n\nthree")])
+    async with app.run_test(size=(40, 12)) as pilot:
+        transcript = app.transcript
+        await drawn(pilot, transcript)
+        for start, end, selected in (((2, 1), (5, 2), "one\n"), ((6, 2), (30, 3), "\ntwo"), ((2, 3), (2, 4), "two\n")):
+            await pilot.mouse_down(transcript, offset=start)
+            await pilot.hover(transcript, offset=end)
+            await pilot.mouse_up(transcript, offset=end)
+            assert app.screen.get_selected_text().strip("\n") == selected.strip("\n")
+
+
 async def test_a_double_click_takes_the_word_and_a_triple_one_the_line():
     app = Chat([Item("a", "assistant", "one two three\n\nfour")])
     async with app.run_test(size=(40, 12)) as pilot:

@@ -36,7 +36,8 @@ class Links(Modal[Chosen | None]):
     Links > Vertical { width: 76; max-width: 96%; height: auto; max-height: 80%; border: round $border; background: $surface;
         padding: 0 1; }
     Links #links-title { height: 1; text-style: bold; color: $text-primary; }
-    Links OptionList { height: auto; max-height: 16; border: none; background: $surface; padding: 0; margin: 1 0; }
+    Links OptionList, Links OptionList:focus { height: auto; max-height: 50vh; border: none; background: $surface; padding: 0;
+        margin: 1 0; }
     Links #links-keys { height: auto; color: $text-muted; }
     """
 

@@ -133,15 +133,16 @@ class Painter:
     @staticmethod
     def under_mouse(row: Row, y: int) -> Strip:
         """The row as Textual's selection reads it: segments with an "offset" each, drawings standing for the text that
-        follows them (Textual counts on inside a segment, so they go one by one)."""
+        follows them (Textual counts on inside a segment, so they go one by one). A selection takes in the place where it
+        ends: that of a blank row above all text lies before the first character."""
         out: list[Segment] = []
         follows = [piece.x for piece in row.pieces]
-        nearest = row.start
+        nearest = start = row.start if row.start or any(x >= 0 for x in follows) else -1
         for i in range(len(follows) - 1, -1, -1):
             if follows[i] < 0:
                 follows[i] = nearest
             nearest = follows[i]
-        pieces = [(" " * GUTTER, -1, follows[0] if follows else row.start)]
+        pieces = [(" " * GUTTER, -1, follows[0] if follows else start)]
         pieces += [(piece.text, piece.x, x) for piece, x in zip(row.pieces, follows, strict=True)]
         for text, x, near in pieces:
             if x < 0:
@@ -151,7 +152,7 @@ class Painter:
             else:  # joined characters are one place
                 for a, b, _ in split_graphemes(text)[0]:
                     out.append(Segment(text[a:b], Style.from_meta({"offset": (x + a, y)})))
-        end = max([piece.x + len(piece.text) for piece in row.pieces if piece.x >= 0], default=row.start)
+        end = max([piece.x + len(piece.text) for piece in row.pieces if piece.x >= 0], default=start)
         out.append(Segment("", Style.from_meta({"offset": (end, y)})))
         return Strip(out)
 

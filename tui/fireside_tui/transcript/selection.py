@@ -86,7 +86,7 @@ def _add_item(
         if not first <= (m, b) <= last:
             continue
         laid = roll.lay(m, b)
-        low = start.x if start and (m, b) == first else 0
+        low = max(0, start.x) if start and (m, b) == first else 0
         high = end.x if end and (m, b) == last else len(laid.plain)
         text = laid.plain[low:high]
         if blocks[b].kind in ("md", "table"):
