@@ -148,7 +148,9 @@ class Program(asyncio.SubprocessProtocol):
         self._exited.set()
         self._by_itself = self._by_itself or not self._ending
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._transport.get_pid(), signal.SIGTERM)  # its children; at once, while the number is surely its own
+            os.killpg(
+                self._transport.get_pid(), signal.SIGTERM
+            )  # its children; at once, while the number is surely its own
         asyncio.get_running_loop().call_later(LAST_ANSWERS, self._lose)
 
     def _lose(self) -> None:

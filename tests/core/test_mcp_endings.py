@@ -196,3 +196,23 @@ async def test_it_ends_when_the_run_is_told_and_saved(tmp_path: Path) -> None:
     agent = Agent(FakeModel([tool_call("bad__pid"), "done"]), mcp_servers=[bad()], store=store, reporter=Hears())
     await agent.arun(State("go"))
     assert there == [(True, "waiting")]
+
+
+async def test_one_that_died_is_noticed_though_a_child_of_it_lives_on_and_that_ends_too(tmp_path: Path) -> None:
+    at = tmp_path / "at"
+    os.mkfifo(at)
+    server = bad("leaves", call_timeout=None)
+    state = State("t")
+    reading = asyncio.create_task(asyncio.to_thread(heard, at))
+    model = FakeModel([tool_call("bad__wait", at=str(at)), "I see."])
+    assert await Agent(model, mcp_servers=[server]).arun(state) == "I see."
+    (told,) = [entry.text for entry in state.history if entry.kind == "tool_result"]
+    assert told.startswith("(unknown: the connection to the MCP server 'bad' was lost before it answered")
+    assert ends(await reading)
+
+
+async def test_a_servers_own_error_is_none_of_the_connection() -> None:
+    state = State("t")
+    model = FakeModel([tool_call("bad__pid"), tool_call("bad__half"), "I see."])
+    await Agent(model, mcp_servers=[bad("refuses")]).arun(state)
+    assert [entry.text for entry in state.history if entry.kind == "tool_result"] == ["try tomorrow"] * 2

@@ -1,7 +1,8 @@
 """An MCP server made of nothing but the standard library, that does what its arguments say and a good one does not.
 
 It speaks the protocol of 2025. `hang`: never answers; `rubbish`: prints what is no message; `stays`: does not end with its
-input, nor on SIGTERM; `pages`: lists one tool a page, in another order each time; `noisy`: fills stderr.
+input, nor on SIGTERM; `pages`: lists one tool a page, in another order each time; `noisy`: fills stderr; `refuses`: each call
+gets an error under a number that the SDK has for its own; `leaves`: dies in a call, and a child of it holds its pipes.
 """
 
 from __future__ import annotations
@@ -63,6 +64,13 @@ def answer(message: dict[str, object]) -> None:
             say(id=message["id"], result={**told, "capabilities": {"tools": {"listChanged": True}}})
         case "tools/list":
             say(id=message["id"], result=listed(params.get("cursor")))
+        case "tools/call" if "refuses" in FLAGS:
+            say(id=message["id"], error={"code": -32000 - (params["name"] == "half"), "message": "try tomorrow"})
+        case "tools/call" if "leaves" in FLAGS:
+            if child := os.fork():
+                Path(params["arguments"]["at"]).write_text(str(child))
+                os._exit(3)
+            time.sleep(60)
         case "tools/call":
             say(id=message["id"], result=called(params["name"], params.get("arguments") or {}))
         case _ if "id" in message:
