@@ -7,6 +7,7 @@ import contextlib
 import os
 import selectors
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Iterator
@@ -14,11 +15,15 @@ from types import FrameType
 from typing import Any
 
 _NUMBERS = [
-    number
+    int(number)
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGBREAK")
     if (number := getattr(signal, name, None)) is not None
 ]
 """Signals whose handlers may raise."""
+# The functions beneath those of `signal`, which make enums of what they take and give: that takes most of their time, and
+# each save needs some of them.
+_core: Any = sys.modules.get("_signal", signal)
+_get, _set = _core.getsignal, _core.signal
 _STANDARD = os.path.dirname(os.__file__)
 _OURS = (os.path.dirname(__file__), os.path.dirname(asyncio.__file__), selectors.__file__)
 
@@ -124,13 +129,13 @@ def undisturbed() -> Iterator[None]:
         else:
             came.append((number, frame))
 
-    handlers: dict[int, Any] = {n: handler for n in _NUMBERS if callable(handler := signal.getsignal(n))}
+    handlers: dict[int, Any] = {n: handler for n in _NUMBERS if callable(handler := _get(n))}
     raised: BaseException | None = None
     left = dict(handlers)
     try:
         _undisturbed = True
         for number in handlers:
-            signal.signal(number, note)
+            _set(number, note)
         yield
     finally:
         _undisturbed = False
@@ -138,7 +143,7 @@ def undisturbed() -> Iterator[None]:
             try:
                 for number, handler in list(left.items()):
                     del left[number]
-                    signal.signal(number, handler)
+                    _set(number, handler)
             except BaseException as error:  # of one that came just now
                 raised = raised or error
         for number, frame in came:
