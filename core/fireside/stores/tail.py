@@ -5,9 +5,9 @@ from __future__ import annotations
 from fireside.history import MALFORMED, HistoryEntry
 from fireside.messages import Json
 
-LONG, LONG_BYTES = 2_000, 1 << 20
+LONG, LONG_BYTES = 800, 1 << 18
 """Entries, or bytes of a log: less than that is read as a whole just as soon."""
-END, END_BYTES = 600, 1 << 18
+END, END_BYTES = 400, 1 << 17
 """So much of it is looked at."""
 
 
