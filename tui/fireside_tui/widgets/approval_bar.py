@@ -13,7 +13,6 @@ from textual.widgets import Static
 from fireside_tui.commands import BY_NAME, at, key_name
 from fireside_tui.conversations import Approval
 from fireside_tui.safe_text import safe_line
-from fireside_tui.widgets.arguments import brief
 from fireside_tui.widgets.lines import carry_out, clickable, clicked
 
 LINES = 8
@@ -89,6 +88,8 @@ class ApprovalBar(Static, can_focus=True):
         room = min(max(LINES, len(call.args)), max(3, self.app.size.height - AROUND))
         harm = " It may destroy something." if tool.destructive else ""
         lines: list[Content] = [Content(safe_line(f"May Claude use {call.name}?{harm}")).stylize("bold")]
+        from fireside_tui.widgets.arguments import brief  # not on the first frame
+
         lines += brief(call.args, width, room)
         lines += self._keys(width)
         self.update(Content("\n").join(lines))

@@ -19,7 +19,6 @@ from fireside_tui import clock
 from fireside_tui.commands import BY_NAME, key_name
 from fireside_tui.conversations import Conversation, Listener, explain
 from fireside_tui.conversations.trouble import answered_by
-from fireside_tui.reading import was_stopped
 from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.command_hints import CommandHints
@@ -410,6 +409,8 @@ def _is_unanswered(state: State) -> bool:
 
 def _is_stopped(state: State) -> bool:
     """Whether the last that was said is an answer that was stopped."""
+    from fireside_tui.reading import was_stopped
+
     for entry in reversed(state.history):
         if entry.kind in ("stop", "user", "reply", "restore", "compact"):
             return was_stopped(entry)
