@@ -23,7 +23,6 @@ from fireside_tui.safe_text import safe_line
 from fireside_tui.widgets.approval_bar import ApprovalBar
 from fireside_tui.widgets.command_hints import CommandHints
 from fireside_tui.widgets.composer import Composer
-from fireside_tui.widgets.find_line import FindLine
 from fireside_tui.widgets.lines import ChatHeading, Line, MessageBar, StatusLine
 from fireside_tui.widgets.pane import Pane
 from fireside_tui.widgets.welcome import Welcome
@@ -82,7 +81,6 @@ class Chat(Pane, Vertical, Listener):
         yield ChatHeading(id="heading")
         yield MessageBar(id="message-bar")
         yield Welcome(id="welcome")
-        yield FindLine(id="find")
         yield ApprovalBar(id="approval")
         yield CommandHints(id="hints")
         yield Line(id="attached")
@@ -91,7 +89,9 @@ class Chat(Pane, Vertical, Listener):
 
     async def complete(self) -> None:
         """Puts the transcript in: a third of the first frame's styles are its own, and the first frame shows none of it."""
-        await self.mount(self.transcript, after="#welcome")
+        from fireside_tui.widgets.find_line import FindLine
+
+        await self.mount(self.transcript, FindLine(id="find"), after="#welcome")
 
     def on_unmount(self) -> None:
         """The screen is gone: what still goes on is for nobody to see."""
@@ -259,6 +259,8 @@ class Chat(Pane, Vertical, Listener):
 
     def show_find(self) -> None:
         """Which of the places that were found is on the screen."""
+        from fireside_tui.widgets.find_line import FindLine
+
         found = self.transcript.found
         self.query_one(FindLine).say(*(found or ("", 0, 0)))
 
