@@ -39,16 +39,8 @@ class Told:
         yield "| measure | median | worst | goal | |"
         yield "|---|---:|---:|---|---|"
         for row in ROWS:
-            if values := self.values(row):
+            if values := self.samples.get(row.name):
                 yield self._line(row, values)
-
-    def values(self, row: Row) -> list[float]:
-        """What stands in a row: as measured, or without the median of what is taken off."""
-        values = self.samples.get(row.name, [])
-        if row.past is None or not values:
-            return values
-        start = median(self.samples[row.past])
-        return [value - start for value in values]
 
     def _line(self, row: Row, values: list[float]) -> str:
         middle, verdict = median(values), ""

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Row:
-    """A row. `past` names what is taken off the values; with `times` the goal is so many times what that one took."""
+    """A row; with `times` the goal is so many times what that one took."""
 
     name: str
     title: str
     unit: str
     goal: float | None = None
-    past: str | None = None
     times: str | None = None
 
     def show(self, value: float) -> str:
@@ -50,7 +49,7 @@ def _streamed(name: str, what: str) -> list[Row]:
 def _opened(messages: int, seconds: float, megabytes: float) -> list[Row]:
     name = f"open {messages}"
     return [
-        Row(name, f"open {messages:,} messages: past the start", "s", seconds, past="start"),
+        Row(name, f"open {messages:,} messages: past the start", "s", seconds),
         Row(f"{name} memory", "– peak memory then", "MB", megabytes),
         Row(f"{name} later", "– peak memory 2.5 s later", "MB"),
     ]
@@ -76,8 +75,8 @@ ROWS = [
     Row("page", "a page up in 10,000 messages: median", "ms"),
     Row("page worst", "– worst of a round", "ms"),
     Row("page jumps", "– jumps", ""),
-    Row("rows", "10,000 conversations: first rows past the start", "s", 0.2, past="start"),
-    Row("rows whole", "– all of them", "s", past="start"),
+    Row("rows", "10,000 conversations: first rows past the start", "s", 0.2),
+    Row("rows whole", "– all of them", "s"),
     Row("filter", "– filter, key to screen: median", "ms", 0.020),
     Row("filter worst", "– filter, worst of a round", "ms"),
     Row("rows memory", "– peak memory", "MB"),

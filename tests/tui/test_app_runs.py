@@ -370,7 +370,7 @@ async def test_the_keys_on_a_message(tmp_path: Path) -> None:
     async with opened(tmp_path, ["other"]) as it:
         await it.main.open(id)
         it.main.chat.transcript.focus()
-        await it.pilot.pause()
+        await it.until(lambda: it.main.where == "message" and it.main.abilities_at_cursor())
         await it.press("c")
         await it.until(lambda: it.app.clipboard == "answer to two")
         await it.press("k", "k", "k", "f")
@@ -378,7 +378,7 @@ async def test_the_keys_on_a_message(tmp_path: Path) -> None:
         assert [entry.text for entry in it.current.state.history if entry.kind == "user"] == ["one"]
         await it.main.open(id)
         it.main.chat.transcript.focus()
-        await it.pilot.pause()
+        await it.until(lambda: it.main.where == "message" and it.main.abilities_at_cursor())
         await it.press("k", "e")
         await it.until(lambda: len(it.app.screen_stack) == 3)
         await it.press("!", "ctrl+s")
