@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from fireside import Agent, FileStore, ProviderError, Reply, State, tool
 from fireside.testing import FakeModel, tool_call
 from fireside_tui.screens.pick import Pick
 
-from tests.tui.app_support import Gate, opened, talk
+from tests.tui.app_support import Gate, Opened, opened, talk
 
 
 async def test_escape_stops_the_answer_on_the_screen_and_what_came_stays(tmp_path: Path) -> None:
@@ -365,20 +366,27 @@ async def test_thinking_is_folded_and_shown(tmp_path: Path) -> None:
         assert "show_thinking = true" in (it.app.config.source).read_text()
 
 
+async def to_the_messages(it: Opened) -> None:
+    """What was just opened may take the focus back to its box once more."""
+    async with asyncio.timeout(20):
+        while not (it.main.where == "message" and it.main.abilities_at_cursor()):
+            it.main.set_focus(None)
+            it.main.set_focus(it.main.chat.transcript)
+            await it.pilot.pause(0.02)
+
+
 async def test_the_keys_on_a_message(tmp_path: Path) -> None:
     id = await talk(tmp_path, "one", "two")
     async with opened(tmp_path, ["other"]) as it:
         await it.main.open(id)
-        it.main.chat.transcript.focus()
-        await it.until(lambda: it.main.where == "message" and it.main.abilities_at_cursor())
+        await to_the_messages(it)
         await it.press("c")
         await it.until(lambda: it.app.clipboard == "answer to two")
         await it.press("k", "k", "k", "f")
         await it.until(lambda: it.current.id != id)
         assert [entry.text for entry in it.current.state.history if entry.kind == "user"] == ["one"]
         await it.main.open(id)
-        it.main.chat.transcript.focus()
-        await it.until(lambda: it.main.where == "message" and it.main.abilities_at_cursor())
+        await to_the_messages(it)
         await it.press("k", "e")
         await it.until(lambda: len(it.app.screen_stack) == 3)
         await it.press("!", "ctrl+s")
