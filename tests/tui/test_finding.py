@@ -110,7 +110,7 @@ async def test_while_it_looks_it_says_so_and_an_enter_waits_for_the_hits(
         assert len(it.app.screen_stack) == 3
         go.set()
         await it.until(lambda: len(it.app.screen_stack) == 2)
-        await it.until(lambda: "a walrus" in it.shown)
+        await it.until(lambda: marked(it) == "walrus")
 
 
 @pytest.mark.parametrize("size", [(100, 30), (60, 20), (30, 10)])

@@ -221,3 +221,31 @@ async def test_the_end_is_followed_through_any_sizes_while_text_streams_in():
         await drawn(pilot, transcript)
         check(transcript)
         assert f"end {n}" in " ".join(shown(transcript))
+
+
+class Hidden(Chat):
+    """The transcript is shown when it is told to, as with the first message of a conversation."""
+
+    def compose(self):
+        for widget in super().compose():
+            widget.display = False
+            yield widget
+
+
+async def test_who_comes_before_anything_has_a_place_gets_it_a_moment_later():
+    app = Hidden(conversation(20, "a walrus"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        transcript = app.transcript
+        await pilot.pause()
+        assert not transcript.laid_out.is_set()
+        assert transcript.find("walrus")
+        going = asyncio.create_task(transcript.walk(-1))
+        await asyncio.sleep(0)
+        assert not going.done()
+        transcript.display = True
+        app.screen.set_focus(transcript)
+        assert transcript.cursor is None
+        assert await going
+        await drawn(pilot, transcript)
+        assert transcript.cursor is not None
+        assert "walrus" in " ".join(shown(transcript))

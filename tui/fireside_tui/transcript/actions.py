@@ -138,6 +138,12 @@ class Actions(Canvas):
         super().watch_has_focus(_has_focus)
         self._put_cursor()
 
+    def _fit(self) -> bool:
+        changed = super()._fit()
+        if changed:
+            self._put_cursor()  # who was here before anything had a place
+        return changed
+
     def _put_cursor(self) -> None:
         """Puts the cursor on the last item in view, if one is needed and there is none; nothing moves for it."""
         if self.has_focus and self._cursor is None and self.roll.items and self.roll.width:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from time import monotonic
 from typing import Any
@@ -62,6 +63,8 @@ class Canvas(HasBar, ScrollView):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self.roll = Roll()
+        self.laid_out = asyncio.Event()
+        """Set once it has a width, which is a moment after it is shown for the first time: before that nothing has a place."""
         self.draws = 0
         """Draws so far (for tests and measurements)."""
         self._pending: dict[str, list[str]] = {}  # streamed text, not yet joined
@@ -281,6 +284,7 @@ class Canvas(HasBar, ScrollView):
         self._join()
         self._mark = self.roll.resize(width, self._mark)
         self._drawn.clear()
+        self.laid_out.set()
         return True
 
     def notify_style_update(self) -> None:

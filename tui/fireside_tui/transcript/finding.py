@@ -73,11 +73,13 @@ class Finder(Actions):
 
     async def walk(self, step: int) -> bool:
         """As `find_next` (1) or `find_previous` (-1), while keys are answered in between."""
+        await self.laid_out.wait()
         return await _in_slices(self._walk(step))
 
     async def seek(self, key: str, around: str) -> bool:
         """Goes to the hit in an item that stands in the text `around`, which may have its white space changed; else to the
         first one in it. Whether there is one."""
+        await self.laid_out.wait()
         return await _in_slices(self._seek(key, around))
 
     def _walk(self, step: int) -> Iterator[bool]:
