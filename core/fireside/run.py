@@ -107,11 +107,13 @@ async def locked(agent: Agent, state: State) -> AsyncIterator[None]:
             state._running = True
     finally:
         state._begins = False
-    inside = _inside.set(_inside.get() | {id(state)})
+    _inside.set(_inside.get() | {id(state)})
     try:
         yield
     finally:
-        _inside.reset(inside)
+        _inside.set(
+            _inside.get() - {id(state)}
+        )  # no `reset`: what nobody waits for any more is closed in another context
         state._running = False
         await give_back(lock, inline=inline())
 

@@ -273,7 +273,7 @@ class State(Entries):
         need(seq, int, "restore takes a Checkpoint, a user message's entry, or the seq of one")
         self._settled("restore", closed=True)
         if seq not in self._fold.checkpoints and not self._fold.may_go_before(seq):
-            named = repr(checkpoint.message) if isinstance(checkpoint, Checkpoint) else seq
+            named = repr(checkpoint.message) if isinstance(checkpoint, Checkpoint) else f"or user message at {seq}"
             raise LookupError(f"the State {self._id!r} has no checkpoint {named}")
         point = self._fold.checkpoints.get(seq)
         entry = self._append(

@@ -71,9 +71,8 @@ async def _approve(agent: Agent, state: State, work: list[tuple[ToolCall, Tool, 
     if not open_calls or (agent.approve is None and not fold.asked):
         await _refuse(agent, state)
         return
-    if (
-        agent.approve is None
-    ):  # another Agent began to ask, and this one has nobody to ask: what waits for a yes got none
+    if agent.approve is None:
+        # another Agent began to ask, and this one has nobody to ask: what waits for a yes got none
         for call, _ in open_calls:
             state._append("approval", {"allowed": False, "reason": NOBODY_TO_ASK}, call=call)
     else:

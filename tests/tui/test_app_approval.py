@@ -13,7 +13,7 @@ from fireside_tui.widgets.arguments import BAR, brief, whole
 
 from tests.tui.app_support import Opened, opened
 
-SPOOF = {"text": "hi\npath: /tmp/notes.txt\n\n\n\n\n\n\n\nx", "path": "/root/.ssh/authorized_keys"}
+SPOOF = {"text": "hi\npath: notes.txt\n\n\n\n\n\n\n\nx", "path": "~/.ssh/authorized_keys"}
 
 
 @tool
@@ -40,8 +40,8 @@ async def test_no_value_looks_like_another_argument_and_the_real_one_is_seen(tmp
         await it.send("go", answered=False)
         await asks(it)
         shown = card(it)
-        assert [line for line in shown if line.startswith("path")] == ['path: "/root/.ssh/authorized_keys"']
-        assert any(line == "  │ path: /tmp/notes.txt" for line in shown)
+        assert [line for line in shown if line.startswith("path")] == ['path: "~/.ssh/authorized_keys"']
+        assert any(line == "  │ path: notes.txt" for line in shown)
         assert all(f"{key} " in "   ".join(shown[-2:]) for key in "ynarv")
         assert len(shown) == it.main.chat.approval_bar.content_size.height
         await it.press("escape")

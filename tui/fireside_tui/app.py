@@ -36,11 +36,7 @@ from fireside_tui.screens.modal import Modal
 from fireside_tui.theme import DEFAULT, THEMES
 
 if TYPE_CHECKING:  # the library is loaded after the first frame
-    from typing import TypeAlias
-
-    from fireside import Agent, HistoryEntry
-
-    First: TypeAlias = Conversation | Exception | list[HistoryEntry] | None
+    from fireside import Agent
 
 CATCH_UP = 3.0
 """Seconds that a key waits for the ones before it."""

@@ -29,7 +29,8 @@ def see_what_is_there(screen: Screen[Any], x: int, y: int) -> None:
     """Brings the screen's map in line before a mouse event is handed on.
 
     A widget that is removed stays on the map until the screen is laid out, a moment later. Textual (8.2.8) takes it for
-    one that is there, and fails for its missing parent: the second click on a toast ended the app (Textualize/textual#6643).
+    one that is there, and fails for its missing parent: the second click on a toast ended the app (others met the same:
+    agentscope-ai/QwenPaw#6008).
     """
     state = screen._select_state
     if state is not None and (is_gone(state.start.content_widget) or is_gone(state.start.container)):

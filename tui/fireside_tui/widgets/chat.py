@@ -168,13 +168,7 @@ class Chat(Pane, Vertical, Listener):
             return
         history = list(conversation.state.history)
         live, elsewhere = conversation.running, conversation.elsewhere is not None
-        tell = partial(
-            Narrator.of,
-            live=live,
-            elsewhere=elsewhere,
-            today=clock.now(),
-            show_thinking=self.show_thinking,
-        )
+        tell = partial(Narrator.of, live=live, elsewhere=elsewhere, today=clock.now(), show_thinking=self.show_thinking)
         if peeked is not None and not live and not elsewhere and peeked.ends(history):
             narrator, key, first = peeked.narrator, peeked.key, len(history) - len(peeked.entries)
         else:

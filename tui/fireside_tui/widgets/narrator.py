@@ -80,13 +80,7 @@ def last_part(history: Sequence[HistoryEntry]) -> int:
 class Narrator:
     """Tells a conversation. `take` each entry in order; `stream` what comes of a reply meanwhile."""
 
-    def __init__(
-        self,
-        view: View,
-        *,
-        today: datetime,
-        show_thinking: bool = False,
-    ) -> None:
+    def __init__(self, view: View, *, today: datetime, show_thinking: bool = False) -> None:
         self.view = view
         self.show_thinking = show_thinking
         self._today = today.astimezone().date()
