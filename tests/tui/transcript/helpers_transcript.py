@@ -158,6 +158,8 @@ def stream(text: str, sizes: list[int], kind: str = "assistant", width: int = 60
 class Chat(App):
     """A transcript and a box; `seen` is what the transcript told."""
 
+    AUTO_FOCUS = ""  # with the focus comes the cursor, and its bar at the left
+
     def __init__(self, items=()):
         super().__init__()
         self.first = list(items)

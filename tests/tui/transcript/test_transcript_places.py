@@ -175,8 +175,6 @@ async def test_cursor_walks_over_messages_and_shows_them():
         transcript = app.transcript
         transcript.focus()
         await drawn(pilot, transcript)
-        assert transcript.cursor is None
-        await pilot.press("k")
         assert transcript.cursor == "29"
         for _ in range(12):
             await pilot.press("k")

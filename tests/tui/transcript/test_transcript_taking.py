@@ -54,8 +54,10 @@ async def test_padding_around_the_text_moves_nothing_under_the_mouse():
     app = Padded([Item("a", "assistant", "see [it](https://e.com) and more"), *conversation(9)])
     async with app.run_test(size=(60, 20)) as pilot:
         transcript = app.transcript
+        transcript.focus()
         await drawn(pilot, transcript)
         transcript.action_scroll_home()
+        app.seen.clear()
         await pilot.click(transcript, offset=(3 + 2 + 4, 1 + 1))
         await pilot.click(transcript, offset=(3 + 2 + 3, 1 + 1))
         await pilot.pause()
